@@ -1,0 +1,80 @@
+//! Lists the steps of each command, in order: the cheap ones first.
+//! Called by `main`. Decides what runs and with which arguments; runs nothing itself.
+
+use crate::cargo::{cargo, has_subcommand};
+use crate::packages;
+use crate::planted::{BUGS, is_noticed};
+use crate::report::{Failed, Outcome, Report};
+
+/// A test that proves something only by doing a lot of it, and so runs with optimised code.
+struct Proof {
+    package: &'static str,
+    target: &'static str,
+    features: &'static str,
+    what: &'static str,
+}
+
+const PROOFS: &[Proof] = &[
+    Proof {
+        package: "agent-world-runtime",
+        target: "simulation",
+        features: "",
+        what: "thousands of seeds with faults and crashes",
+    },
+    Proof {
+        package: "agent-world",
+        target: "kill",
+        features: "kill-points",
+        what: "the real binary, killed",
+    },
+];
+
+pub fn test(report: &mut Report) -> Result<(), Failed> {
+    report.step("Debian packages", || packages::install_missing(packages::REQUIRED))?;
+    lint(report)?;
+    if has_subcommand("nextest") {
+        report.step("tests", || cargo("nextest run --workspace --locked"))?;
+        report.step("documentation tests", || cargo("test --doc --workspace --locked"))?;
+    } else {
+        report.step("tests", || cargo("test --workspace --locked"))?;
+    }
+    for proof in PROOFS {
+        let Proof { package, target, features, what } = proof;
+        report.step(&format!("{target}: {what}"), || {
+            let features = match *features {
+                "" => String::new(),
+                features => format!("--features {features}"),
+            };
+            cargo(&format!(
+                "test --profile proof --package {package} --test {target} {features} --locked \
+                 -- --nocapture"
+            ))
+        })?;
+    }
+    planted(report)?;
+    report.step("examples", || cargo("build --workspace --examples --locked"))?;
+    report.step("benches", || cargo("check --workspace --benches --locked"))
+}
+
+pub fn planted(report: &mut Report) -> Result<(), Failed> {
+    for bug in BUGS {
+        report.step(&format!("planted bug: {}", bug.name), || is_noticed(bug))?;
+    }
+    Ok(())
+}
+
+pub fn lint(report: &mut Report) -> Result<(), Failed> {
+    report.step("formatting", || cargo("fmt --all --check"))?;
+    report.step("lints", || cargo("clippy --workspace --all-targets --locked -- -D warnings"))?;
+    report.step("dependency policy", || {
+        if has_subcommand("deny") {
+            cargo("deny --locked check --hide-inclusion-graph licenses bans sources")
+        } else {
+            Ok(Outcome::NotRun("cargo-deny is not installed"))
+        }
+    })
+}
+
+pub fn format(report: &mut Report) -> Result<(), Failed> {
+    report.step("format", || cargo("fmt --all"))
+}
