@@ -1,0 +1,232 @@
+//! Decides what may be asked of a chat, and in which words it is refused.
+//! Built by the runtime from what people, models, tools and timers say. Carries every fact that is not in the chat's
+//! state: time, random bits, and what was looked up in a read model at the chat's present head.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Timestamp;
+use crate::event::{Attendance, Copied, ForkOrigin, Output, Position};
+use crate::ids::{AgentId, ApprovalId, CallId, GrantId, MessageId, TurnId, WorldId};
+use crate::item::{Part, Reply};
+use crate::policy::Match;
+use crate::sender::Sender;
+
+/// A command with the time and random bits it is decided by.
+#[derive(Clone, Debug)]
+pub struct Input {
+    pub at: Timestamp,
+    pub entropy: u128,
+    pub command: Command,
+}
+
+#[derive(Clone, Debug)]
+pub enum Command {
+    CreateChat(CreateChat),
+    RenameChat {
+        title: String,
+        by: String,
+    },
+    DeleteChat {
+        by: String,
+    },
+    PostMessage(PostMessage),
+    /// Removes the message and all that follows, then posts the new text.
+    EditMessage {
+        target: MessageRef,
+        text: String,
+        by: String,
+    },
+    DeleteMessage {
+        target: MessageRef,
+        by: String,
+    },
+    /// Without an agent: the whole chat.
+    Stop {
+        agent: Option<AgentId>,
+        by: String,
+    },
+    /// Takes the turns that failed up again.
+    RetryTurns {
+        agent: Option<AgentId>,
+    },
+
+    AnswerApproval(AnswerApproval),
+    RevokeGrant {
+        grant: GrantId,
+        by: String,
+    },
+    /// A rule was granted elsewhere in the world: settle what it covers.
+    ReviewApprovals,
+    ExpireApprovals,
+
+    RecordReply {
+        turn: TurnId,
+        reply: MessageId,
+        model: String,
+        answer: Reply,
+    },
+    RecordModelFailure {
+        turn: TurnId,
+        reply: MessageId,
+        error: String,
+    },
+    StartTool {
+        call: CallId,
+    },
+    RecordToolResult {
+        call: CallId,
+        attempt: u32,
+        result: ToolResult,
+    },
+    /// Started, and whoever ran it is gone.
+    RecordLostTool {
+        call: CallId,
+    },
+    /// From the client that executes the tool.
+    RecordClientResult {
+        call: CallId,
+        output: Output,
+        is_error: bool,
+    },
+    RecordTitle {
+        proposal: Result<String, String>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct CreateChat {
+    pub world: WorldId,
+    /// Given by a person; otherwise a model names the chat.
+    pub title: Option<String>,
+    pub by: String,
+    pub fork: Option<Fork>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Fork {
+    pub origin: ForkOrigin,
+    pub history: Vec<Copied>,
+}
+
+#[derive(Clone, Debug)]
+pub struct PostMessage {
+    pub sender: Sender,
+    pub user: Option<String>,
+    pub text: String,
+    pub parts: Vec<Part>,
+    pub reply_to: Option<MessageId>,
+    pub attendance: Attendance,
+}
+
+/// A message found in the read model at the chat's present head.
+#[derive(Clone, Debug)]
+pub struct MessageRef {
+    pub id: MessageId,
+    pub position: Position,
+    pub sender: Sender,
+}
+
+#[derive(Clone, Debug)]
+pub struct AnswerApproval {
+    pub approval: ApprovalId,
+    pub answer: Answer,
+    pub by: String,
+    pub claims: Claims,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    Approve { scope: Scope, matches: Vec<Match>, arguments: Option<Value> },
+    Deny { reason: Option<String> },
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    #[default]
+    Once,
+    Session,
+    Always,
+}
+
+/// What the sender of an answer believes it is about. Checked against the log, never used in its place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claims {
+    pub world: Option<WorldId>,
+    pub agent: Option<AgentId>,
+    pub tool: Option<String>,
+    pub arguments: Option<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolResult {
+    Completed(Output),
+    Failed(Output),
+    TimedOut(Output),
+    Cancelled(Output),
+}
+
+/// Why a command is refused. The caller's fault; nothing was recorded.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Rejection {
+    #[error("the chat does not exist; create it first")]
+    NoChat,
+    #[error("the chat was deleted")]
+    ChatDeleted,
+    #[error("the chat exists already")]
+    ChatExists,
+    #[error("the message is empty; write something")]
+    EmptyMessage,
+    #[error("the message's parts are nested too deeply to be stored; flatten them")]
+    TooDeep,
+    #[error("the title is empty; write something")]
+    EmptyTitle,
+    #[error("`{0}` is not an agent of this world")]
+    UnknownAgent(AgentId),
+    #[error("message {id} was sent by {sender}; only a human message can be edited or removed")]
+    NotHuman { id: MessageId, sender: Sender },
+    #[error("approval {0} is not waiting for a decision")]
+    ApprovalNotPending(ApprovalId),
+    #[error("approval {approval} is about {field} {actual}, not {stated}; nothing was decided")]
+    ClaimMismatch { approval: ApprovalId, field: &'static str, stated: String, actual: String },
+    #[error("approval {approval} does not offer `{scope}`; choose one of its options")]
+    NotOffered { approval: ApprovalId, scope: &'static str },
+    #[error("the narrower match does not cover the call it was given for")]
+    MatchDoesNotCover,
+    #[error("the edited arguments are refused: {0}")]
+    InvalidArguments(String),
+    #[error("grant {0} does not exist in this chat or was revoked already")]
+    UnknownGrant(GrantId),
+    #[error("tool call {0} is not waiting for a client's result")]
+    NotAClientCall(CallId),
+    #[error("no turn of this chat has failed; there is nothing to retry")]
+    NothingToRetry,
+    #[error("{0} is no longer under way")]
+    Stale(String),
+}
+
+impl Rejection {
+    /// Stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Rejection::NoChat => "chat_not_found",
+            Rejection::ChatDeleted => "chat_deleted",
+            Rejection::ChatExists => "chat_exists",
+            Rejection::EmptyMessage => "message_empty",
+            Rejection::TooDeep => "message_too_deep",
+            Rejection::EmptyTitle => "title_empty",
+            Rejection::UnknownAgent(_) => "agent_not_found",
+            Rejection::NotHuman { .. } => "message_not_human",
+            Rejection::ApprovalNotPending(_) => "approval_not_pending",
+            Rejection::ClaimMismatch { .. } => "approval_mismatch",
+            Rejection::NotOffered { .. } => "choice_not_offered",
+            Rejection::MatchDoesNotCover => "match_does_not_cover",
+            Rejection::InvalidArguments(_) => "arguments_invalid",
+            Rejection::UnknownGrant(_) => "grant_not_found",
+            Rejection::NotAClientCall(_) => "call_not_waiting",
+            Rejection::NothingToRetry => "nothing_to_retry",
+            Rejection::Stale(_) => "stale",
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Decides what an answer means for a waiting tool call.
+//! Called by `decide`. What an answer is about comes from the log; what its sender says is only compared with it.
+//! Never runs the tool; see `runtime::effects::tool`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::arguments;
+use crate::chat::{Call, Request};
+use crate::command::{Answer, AnswerApproval, Claims, Rejection, Scope};
+use crate::config::ToolSpec;
+use crate::display;
+use crate::event::{
+    ApprovalDecided, ApprovalRequested, Attendance, Choice, Decider, Decision, Event, Outcome,
+    Output, Permission,
+};
+use crate::ids::{ApprovalId, CallId, GrantId, MessageId, RuleId};
+use crate::policy::{self, Grant, Match, Origin, Question, Rule, Ruling};
+
+use super::Draft;
+
+/// Characters of the arguments a person is shown at most. Beyond that `always` is not offered.
+const SHOWN_LIMIT: usize = 20_000;
+
+impl Draft<'_> {
+    pub(super) fn request_approval(
+        &mut self,
+        id: &CallId,
+        spec: &ToolSpec,
+        attendance: Attendance,
+    ) {
+        let Some(call) = self.chat.calls.get(id).cloned() else {
+            return;
+        };
+        let question =
+            Question { agent: &call.made.agent, tool: &spec.name, arguments: &call.made.arguments };
+        let shown = display::shown(&call.made.arguments, SHOWN_LIMIT);
+        let mut options = vec![Choice::Deny, Choice::ApproveOnce, Choice::ApproveSession];
+        // A rule takes a star in its tool's name for a pattern and would cover other tools.
+        if shown.complete && !spec.name.contains('*') {
+            options.push(Choice::ApproveAlways);
+        }
+        let approval = ApprovalId::next(&mut self.ids);
+        let requested = ApprovalRequested {
+            approval: approval.clone(),
+            call: id.clone(),
+            message: MessageId::next(&mut self.ids),
+            question: match &spec.approval.message {
+                Some(template) => display::fill_template(template, &call.made.arguments),
+                None => format!("{} wants to run {}", call.made.agent, spec.name),
+            },
+            shown: shown.text,
+            options,
+            suggestions: policy::suggestions(question),
+            expires_at: self.expiry(),
+        };
+        self.emit(Event::ApprovalRequested(requested));
+        if attendance == Attendance::Unattended {
+            let decision = Decision::Denied { reason: Some(NOBODY.to_owned()) };
+            self.settle(&approval, &call, decision, Decider::Nobody);
+        }
+    }
+
+    pub(super) fn answer_approval(&mut self, sent: AnswerApproval) -> Result<(), Rejection> {
+        let request = self.pending(&sent.approval)?;
+        let call = self.call_of(&request)?;
+        self.check_claims(&sent.approval, &sent.claims, &call)?;
+        match sent.answer {
+            Answer::Deny { reason } => {
+                let reason = reason.filter(|reason| !reason.trim().is_empty());
+                let decision = Decision::Denied { reason };
+                self.settle(&sent.approval, &call, decision, Decider::Person(sent.by));
+            }
+            Answer::Approve { scope, matches, arguments } => {
+                check_offered(&request, scope)?;
+                let edited = self.check_edited(&call, arguments)?;
+                let approved = edited.as_ref().unwrap_or(&call.made.arguments);
+                if !policy::all_hold(&matches, approved) {
+                    return Err(Rejection::MatchDoesNotCover);
+                }
+                let scope = self.permission(scope, matches, &call, &sent.approval, &sent.by);
+                let decision = Decision::Approved { scope: scope.clone(), arguments: edited };
+                self.settle(&sent.approval, &call, decision, Decider::Person(sent.by.clone()));
+                self.sweep(&scope, &sent.by);
+            }
+        }
+        self.after_call(&call);
+        Ok(())
+    }
+
+    fn check_claims(
+        &self,
+        approval: &ApprovalId,
+        claims: &Claims,
+        call: &Call,
+    ) -> Result<(), Rejection> {
+        let mismatch = |field, stated: String, actual: String| {
+            Err(Rejection::ClaimMismatch { approval: approval.clone(), field, stated, actual })
+        };
+        if let Some(world) = claims.world.as_ref().filter(|world| **world != self.chat.world) {
+            return mismatch("world", world.to_string(), self.chat.world.to_string());
+        }
+        if let Some(agent) = claims.agent.as_ref().filter(|agent| **agent != call.made.agent) {
+            return mismatch("agent", agent.to_string(), call.made.agent.to_string());
+        }
+        if let Some(tool) = claims.tool.as_ref().filter(|tool| **tool != call.made.name) {
+            return mismatch("tool", tool.clone(), call.made.name.clone());
+        }
+        match &claims.arguments {
+            Some(stated) if *stated != call.made.arguments => mismatch(
+                "arguments",
+                display::shown(stated, SHOWN_LIMIT).text,
+                display::shown(&call.made.arguments, SHOWN_LIMIT).text,
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Edited arguments are held to the same schema and the same denials as the model's.
+    fn check_edited(&self, call: &Call, edited: Option<Value>) -> Result<Option<Value>, Rejection> {
+        let Some(edited) = edited else {
+            return Ok(None);
+        };
+        let name = &call.made.name;
+        let spec = self.rules.tools.get(name).ok_or_else(|| {
+            Rejection::InvalidArguments(format!("the tool `{name}` is not available any more"))
+        })?;
+        let edited =
+            arguments::validate(edited, &spec.parameters).map_err(Rejection::InvalidArguments)?;
+        let question = Question { agent: &call.made.agent, tool: name, arguments: &edited };
+        match self.judge(spec, question) {
+            verdict if verdict.ruling == Ruling::Deny => Err(Rejection::InvalidArguments(
+                "a rule of this world denies a call with these arguments".to_owned(),
+            )),
+            _ => Ok(Some(edited).filter(|edited| *edited != call.made.arguments)),
+        }
+    }
+
+    fn permission(
+        &mut self,
+        scope: Scope,
+        matches: Vec<Match>,
+        call: &Call,
+        approval: &ApprovalId,
+        by: &str,
+    ) -> Permission {
+        let (agent, tool) = (call.made.agent.clone(), call.made.name.clone());
+        match scope {
+            Scope::Once => Permission::Once,
+            Scope::Session => Permission::Session(Grant {
+                id: GrantId::next(&mut self.ids),
+                agent,
+                tool,
+                matches,
+                approval: approval.clone(),
+                by: by.to_owned(),
+                at: self.at,
+            }),
+            Scope::Always => Permission::Always(Rule {
+                id: RuleId::next(&mut self.ids),
+                ruling: Ruling::Allow,
+                tool,
+                agent: Some(agent),
+                matches,
+                origin: Some(Origin { approval: approval.clone(), by: by.to_owned(), at: self.at }),
+            }),
+        }
+    }
+
+    /// A permission settles at once the other waiting requests it covers.
+    fn sweep(&mut self, scope: &Permission, by: &str) {
+        let by = by.to_owned();
+        match scope {
+            Permission::Once => {}
+            Permission::Session(grant) => {
+                let decider = Decider::Grant { grant: grant.id.clone(), by };
+                self.settle_all(&decider, |question| grant.covers(question));
+            }
+            Permission::Always(rule) => {
+                let decider = Decider::Rule { rule: rule.id.clone(), by };
+                self.settle_all(&decider, |question| rule.covers(question));
+            }
+        }
+    }
+
+    /// Rules granted in other chats of the world settle what they cover here.
+    pub(super) fn review_approvals(&mut self) -> Result<(), Rejection> {
+        let granted = self.rules.world.policy.granted.clone();
+        for rule in granted.iter().filter(|rule| rule.ruling == Ruling::Allow) {
+            let by = rule.origin.as_ref().map(|origin| origin.by.clone()).unwrap_or_default();
+            let decider = Decider::Rule { rule: rule.id.clone(), by };
+            self.settle_all(&decider, |question| rule.covers(question));
+        }
+        Ok(())
+    }
+
+    fn settle_all(&mut self, decider: &Decider, covers: impl Fn(Question<'_>) -> bool) {
+        let waiting: Vec<(ApprovalId, Arc<Call>)> = self
+            .chat
+            .approvals
+            .iter()
+            .filter_map(|(id, request)| {
+                Some((id.clone(), Arc::clone(self.chat.calls.get(&request.asked.call)?)))
+            })
+            .collect();
+        for (approval, call) in waiting {
+            if covers(question_of(&call)) && !self.is_denied(&call) {
+                let decision = Decision::Approved { scope: Permission::Once, arguments: None };
+                self.settle(&approval, &call, decision, decider.clone());
+                self.after_call(&call);
+            }
+        }
+    }
+
+    /// A denial written since the request was made is stronger than any grant.
+    fn is_denied(&self, call: &Call) -> bool {
+        let policy = &self.rules.world.policy;
+        policy
+            .rules
+            .iter()
+            .any(|rule| rule.ruling == Ruling::Deny && rule.covers(question_of(call)))
+    }
+
+    pub(super) fn expire_approvals(&mut self) -> Result<(), Rejection> {
+        let now = self.at;
+        let expired: Vec<Arc<Request>> = self
+            .chat
+            .approvals
+            .values()
+            .filter(|request| request.asked.expires_at.is_some_and(|at| at <= now))
+            .cloned()
+            .collect();
+        for request in expired {
+            let call = self.call_of(&request)?;
+            self.emit(Event::ApprovalExpired { approval: request.asked.approval.clone() });
+            let text = "not executed: nobody answered the request for approval in time";
+            self.end_call(&request.asked.call, Outcome::Expired, Output::text(text));
+            self.after_call(&call);
+        }
+        Ok(())
+    }
+
+    pub(super) fn revoke_grant(&mut self, grant: GrantId, by: String) -> Result<(), Rejection> {
+        if !self.chat.grants.contains_key(&grant) {
+            return Err(Rejection::UnknownGrant(grant));
+        }
+        self.emit(Event::GrantRevoked { grant, by });
+        Ok(())
+    }
+
+    /// Records one decision, and the end of a call that was denied.
+    fn settle(&mut self, approval: &ApprovalId, call: &Call, decision: Decision, by: Decider) {
+        let denial = match (&decision, &by) {
+            (Decision::Approved { .. }, _) => None,
+            (Decision::Denied { reason: Some(reason) }, Decider::Nobody) => Some(reason.clone()),
+            (Decision::Denied { reason: Some(reason) }, _) => {
+                Some(format!("denied by the user: {reason}"))
+            }
+            (Decision::Denied { reason: None }, _) => Some("denied by the user".to_owned()),
+        };
+        let message = MessageId::next(&mut self.ids);
+        self.emit(Event::ApprovalDecided(ApprovalDecided {
+            approval: approval.clone(),
+            call: call.made.call.clone(),
+            message,
+            decision,
+            by,
+        }));
+        if let Some(text) = denial {
+            self.end_call(&call.made.call, Outcome::Denied, Output::text(text));
+        }
+    }
+
+    fn pending(&self, id: &ApprovalId) -> Result<Arc<Request>, Rejection> {
+        self.chat
+            .approvals
+            .get(id)
+            .cloned()
+            .ok_or_else(|| Rejection::ApprovalNotPending(id.clone()))
+    }
+
+    fn call_of(&self, request: &Request) -> Result<Arc<Call>, Rejection> {
+        let id = &request.asked.call;
+        self.chat.calls.get(id).cloned().ok_or_else(|| Rejection::Stale(format!("tool call {id}")))
+    }
+
+    fn expiry(&self) -> Option<crate::Timestamp> {
+        let seconds = self.rules.world.approval_timeout_seconds?;
+        self.at.checked_add(Duration::from_secs(seconds)).ok()
+    }
+}
+
+const NOBODY: &str = "denied: this needs approval and nobody can be asked in this run";
+
+fn check_offered(request: &Request, scope: Scope) -> Result<(), Rejection> {
+    let (choice, name) = match scope {
+        Scope::Once => (Choice::ApproveOnce, "once"),
+        Scope::Session => (Choice::ApproveSession, "session"),
+        Scope::Always => (Choice::ApproveAlways, "always"),
+    };
+    if request.asked.options.contains(&choice) {
+        Ok(())
+    } else {
+        Err(Rejection::NotOffered { approval: request.asked.approval.clone(), scope: name })
+    }
+}
+
+fn question_of(call: &Call) -> Question<'_> {
+    Question { agent: &call.made.agent, tool: &call.made.name, arguments: &call.made.arguments }
+}

@@ -1,0 +1,101 @@
+//! Decides who answers a message, and what naming a chat means.
+//! Called by `decide`. Every message, whoever sent it, goes through `say`. Never calls a model.
+
+use crate::chat::Naming;
+use crate::command::{PostMessage, Rejection};
+use crate::event::{Attendance, Author, Event, Message, MessagePosted, NoticeCode, NoticePosted};
+use crate::ids::{AgentId, MessageId};
+use crate::mention;
+use crate::nesting;
+use crate::sender::Sender;
+use crate::title;
+
+use super::Draft;
+
+impl Draft<'_> {
+    pub(super) fn post_message(&mut self, post: PostMessage) -> Result<(), Rejection> {
+        if post.text.trim().is_empty() && post.parts.is_empty() {
+            return Err(Rejection::EmptyMessage);
+        }
+        if nesting::is_too_deep(&post.parts) {
+            return Err(Rejection::TooDeep);
+        }
+        let message = Message {
+            id: MessageId::next(&mut self.ids),
+            sender: post.sender,
+            user: post.user,
+            text: post.text,
+            parts: post.parts,
+            reply_to: post.reply_to,
+            turn: None,
+        };
+        self.say(message, post.attendance);
+        Ok(())
+    }
+
+    /// The one way in for every message: routes it and starts the turns it causes.
+    pub(super) fn say(&mut self, message: Message, attendance: Attendance) {
+        let world = self.rules.world;
+        let main_agent = world.main_agent.as_ref();
+        let route = mention::route(&message.sender, &message.text, &world.roster(), main_agent);
+        let about = message.id.clone();
+        let recipients = route.recipients().to_vec();
+        let expects_answer = matches!(message.sender, Sender::Human | Sender::World);
+        self.emit(Event::MessagePosted(MessagePosted {
+            message,
+            recipients: recipients.clone(),
+            attendance,
+        }));
+        if let Some(text) = route.notice() {
+            self.notice(NoticeCode::NobodyAddressed, text, None, Some(about));
+        } else if expects_answer && world.agents.is_empty() {
+            let text = "this world has no agents, so nobody answers; add one first".to_owned();
+            self.notice(NoticeCode::NoAgents, text, None, Some(about));
+        }
+        for agent in recipients {
+            self.attend(&agent);
+        }
+    }
+
+    pub(super) fn notice(
+        &mut self,
+        code: NoticeCode,
+        text: String,
+        agent: Option<AgentId>,
+        about: Option<MessageId>,
+    ) {
+        let id = MessageId::next(&mut self.ids);
+        self.emit(Event::NoticePosted(NoticePosted { id, code, text, agent, about }));
+    }
+
+    pub(super) fn rename_chat(&mut self, title: String, by: String) -> Result<(), Rejection> {
+        let title = title.trim().to_owned();
+        if title.is_empty() {
+            return Err(Rejection::EmptyTitle);
+        }
+        self.emit(Event::ChatRenamed { title, by: Author::Person(by) });
+        Ok(())
+    }
+
+    /// While the model was thinking, a person may have named the chat, or taken back the words the title is made of.
+    pub(super) fn record_title(
+        &mut self,
+        proposal: Result<String, String>,
+    ) -> Result<(), Rejection> {
+        if self.chat.title.naming != Naming::Due {
+            return Err(Rejection::Stale("the naming of the chat".to_owned()));
+        }
+        let about = self.chat.title.about.clone();
+        let from_message = || about.as_deref().and_then(title::from_message);
+        match proposal {
+            Ok(proposal) => match title::clean(&proposal).or_else(from_message) {
+                Some(title) => self.emit(Event::ChatRenamed { title, by: Author::Model }),
+                None => self.emit(Event::NamingGivenUp {
+                    reason: "the model proposed no usable title".to_owned(),
+                }),
+            },
+            Err(reason) => self.emit(Event::NamingGivenUp { reason }),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,531 @@
+//! Decides what can be looked up without folding a log: the rows of the read models.
+//! Derived event by event, right after `apply`; stores write them in the transaction of the append.
+//! Never the truth: everything here can be made again from the log.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Timestamp;
+use crate::apply::apply;
+use crate::chain::Recorded;
+use crate::chat::{Call, CallState, Chat, Phase};
+use crate::config::Mode;
+use crate::display;
+use crate::event::{
+    ApprovalDecided, ApprovalRequested, Author, Choice, Copied, Decider, Decision, Event,
+    ForkOrigin, Message, NoticePosted, Output, Permission, Position, ReplyRecorded, ToolCalled,
+    ToolFinished,
+};
+use crate::ids::{AgentId, ApprovalId, CallId, ChatId, GrantId, MessageId, TurnId, WorldId};
+use crate::item::{Part, Reply, Usage};
+use crate::policy::{Grant, Rule, Suggestion};
+use crate::sender::Sender;
+
+/// The call by which a client is asked for a decision. No model may make it.
+pub const REQUEST_APPROVAL: &str = "client.requestApproval";
+
+/// A change of the read models of one chat.
+#[allow(clippy::large_enum_variant, reason = "rows are few and written at once")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Row {
+    /// Insert.
+    Message(MessageView),
+    /// Remove the messages at this place and after it.
+    MessagesCut(Position),
+    /// Insert or replace by id.
+    Call(CallView),
+    /// Insert or replace by id.
+    Approval(Box<ApprovalView>),
+    /// Insert.
+    Grant(Grant),
+    /// Remove.
+    GrantRevoked(GrantId),
+    /// Add to the world's granted rules, and let its waiting chats know.
+    Rule(Rule),
+    /// Add to the sums.
+    Usage(UsageView),
+}
+
+/// A message as a client reads it: said, made of tool calls, a tool's result, or a notice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessageView {
+    pub id: MessageId,
+    pub position: Position,
+    pub role: MessageRole,
+    pub sender: Sender,
+    pub user: Option<String>,
+    pub agent: Option<AgentId>,
+    pub turn: Option<TurnId>,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCallRef>,
+    pub tool_call: Option<String>,
+    pub reply_to: Option<MessageId>,
+    pub usage: Option<Usage>,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageRole {
+    User,
+    Assistant,
+    Tool,
+    System,
+}
+
+/// A tool call inside a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCallRef {
+    pub id: String,
+    pub name: String,
+    pub arguments: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallView {
+    pub id: CallId,
+    pub agent: AgentId,
+    pub turn: TurnId,
+    pub reply: MessageId,
+    pub name: String,
+    /// What runs or ran.
+    pub arguments: Value,
+    /// What the model asked for, where a person changed it.
+    pub proposed: Option<Value>,
+    pub blocking: bool,
+    pub state: CallState,
+    pub approval: Option<ApprovalId>,
+    pub attempt: u32,
+    pub requested_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    pub output: Option<Output>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalView {
+    pub id: ApprovalId,
+    pub world: WorldId,
+    pub chat: ChatId,
+    pub agent: AgentId,
+    pub call: CallId,
+    pub tool: String,
+    /// As stored: what an approval runs.
+    pub arguments: Value,
+    pub working_directory: Option<String>,
+    pub question: String,
+    /// As shown: masked and made visible.
+    pub shown: String,
+    pub options: Vec<Choice>,
+    pub suggestions: Vec<Suggestion>,
+    /// Where in the chat it was asked; the messages before it are its context.
+    pub position: Position,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub state: ApprovalState,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalState {
+    Pending,
+    Decided { decision: Decision, by: Decider, at: Timestamp },
+    Expired { at: Timestamp },
+    Withdrawn { reason: String, at: Timestamp },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageView {
+    pub turn: TurnId,
+    pub agent: AgentId,
+    pub reply: MessageId,
+    pub model: String,
+    pub usage: Usage,
+}
+
+/// A chat as it is listed, and what goes on in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChatView {
+    pub id: ChatId,
+    pub world: WorldId,
+    pub title: String,
+    pub named_by: Author,
+    pub forked_from: Option<ForkOrigin>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub activity: Activity,
+}
+
+/// Who is at work in a chat, and on what.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    pub busy: bool,
+    pub agents: Vec<AgentActivity>,
+    pub running: Vec<CallId>,
+    pub waiting: Vec<ApprovalId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentActivity {
+    pub agent: AgentId,
+    pub doing: Doing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doing {
+    Thinking,
+    RunningTools,
+    AwaitingApproval,
+    AwaitingHuman,
+}
+
+/// What one event changes in the read models, given the state right before and right after it.
+pub fn rows(before: &Chat, after: &Chat, recorded: &Recorded) -> Vec<Row> {
+    let position = Position { seq: recorded.seq, index: 0 };
+    match &recorded.event {
+        Event::HistoryCut { position, .. } => vec![Row::MessagesCut(*position)],
+        Event::HistoryCopied { events } => copied_rows(recorded.seq, events),
+        event => event_rows(before, after, event, Place { position, at: recorded.at }),
+    }
+}
+
+/// Where and when something stands in a chat.
+#[derive(Clone, Copy)]
+struct Place {
+    position: Position,
+    at: Timestamp,
+}
+
+fn event_rows(before: &Chat, after: &Chat, event: &Event, place: Place) -> Vec<Row> {
+    match event {
+        Event::MessagePosted(posted) => vec![Row::Message(said(&posted.message, place))],
+        Event::NoticePosted(notice) => vec![Row::Message(notified(notice, place))],
+        Event::ReplyRecorded(reply) => reply_rows(reply, place),
+        Event::ToolCalled(ToolCalled { call, .. })
+        | Event::ToolStarted { call, .. }
+        | Event::ToolRequeued { call } => call_row(after, call).into_iter().collect(),
+        Event::ToolFinished(finished) => finished_rows(before, finished, place),
+        Event::ApprovalRequested(asked) => requested_rows(after, asked, place),
+        Event::ApprovalDecided(decided) => decided_rows(before, after, decided, place),
+        Event::ApprovalExpired { approval } => {
+            let state = ApprovalState::Expired { at: place.at };
+            approval_row(before, approval, state).into_iter().collect()
+        }
+        Event::ApprovalWithdrawn { approval, reason } => {
+            let state = ApprovalState::Withdrawn { reason: reason.clone(), at: place.at };
+            approval_row(before, approval, state).into_iter().collect()
+        }
+        Event::GrantRevoked { grant, .. } => vec![Row::GrantRevoked(grant.clone())],
+        _ => Vec::new(),
+    }
+}
+
+// Copied history is folded on a chat of its own: it must leave no trace in the state of the copy.
+fn copied_rows(seq: u64, events: &[Copied]) -> Vec<Row> {
+    let mut scratch = Chat::unborn(ChatId::new(""));
+    let mut rows = Vec::new();
+    for (index, copied) in (0..).zip(events) {
+        let before = scratch.clone();
+        let recorded = Recorded { seq, at: copied.at, event: copied.event.clone() };
+        apply(&mut scratch, &recorded);
+        let place = Place { position: Position { seq, index }, at: copied.at };
+        let copied = event_rows(&before, &scratch, &copied.event, place);
+        // What was used was used in the other chat.
+        rows.extend(copied.into_iter().filter(|row| !matches!(row, Row::Usage(_))));
+    }
+    rows
+}
+
+fn said(message: &Message, place: Place) -> MessageView {
+    let (role, agent) = match &message.sender {
+        Sender::Human | Sender::World => (MessageRole::User, None),
+        Sender::System => (MessageRole::System, None),
+        Sender::Agent(agent) => (MessageRole::Assistant, Some(agent.clone())),
+    };
+    MessageView {
+        user: message.user.clone(),
+        turn: message.turn.clone(),
+        parts: message.parts.clone(),
+        reply_to: message.reply_to.clone(),
+        ..blank(&message.id, role, message.sender.clone(), agent, &message.text, place)
+    }
+}
+
+fn notified(notice: &NoticePosted, place: Place) -> MessageView {
+    MessageView {
+        reply_to: notice.about.clone(),
+        ..blank(
+            &notice.id,
+            MessageRole::System,
+            Sender::System,
+            notice.agent.clone(),
+            &notice.text,
+            place,
+        )
+    }
+}
+
+fn blank(
+    id: &MessageId,
+    role: MessageRole,
+    sender: Sender,
+    agent: Option<AgentId>,
+    text: &str,
+    place: Place,
+) -> MessageView {
+    MessageView {
+        id: id.clone(),
+        position: place.position,
+        role,
+        sender,
+        user: None,
+        agent,
+        turn: None,
+        text: text.to_owned(),
+        parts: Vec::new(),
+        tool_calls: Vec::new(),
+        tool_call: None,
+        reply_to: None,
+        usage: None,
+        at: place.at,
+    }
+}
+
+/// A reply that calls tools is a message of its own; one that only speaks becomes one when it is posted.
+fn reply_rows(reply: &ReplyRecorded, place: Place) -> Vec<Row> {
+    let mut rows = vec![Row::Usage(UsageView {
+        turn: reply.turn.clone(),
+        agent: reply.agent.clone(),
+        reply: reply.reply.clone(),
+        model: reply.model.clone(),
+        usage: reply.usage,
+    })];
+    if reply.calls.is_empty() {
+        return rows;
+    }
+    let answer =
+        Reply { items: reply.items.clone(), usage: reply.usage, finish: reply.finish.clone() };
+    let tool_calls = answer
+        .calls()
+        .zip(&reply.calls)
+        .map(|(call, id)| ToolCallRef {
+            id: id.to_string(),
+            name: call.name.clone(),
+            arguments: Value::String(call.arguments.clone()),
+        })
+        .collect();
+    let sender = Sender::Agent(reply.agent.clone());
+    let agent = Some(reply.agent.clone());
+    let message =
+        blank(&reply.reply, MessageRole::Assistant, sender, agent, &answer.spoken(), place);
+    rows.push(Row::Message(MessageView {
+        turn: Some(reply.turn.clone()),
+        tool_calls,
+        usage: Some(reply.usage),
+        ..message
+    }));
+    rows
+}
+
+fn call_row(chat: &Chat, id: &CallId) -> Option<Row> {
+    chat.calls.get(id).map(|call| Row::Call(call_view(call)))
+}
+
+fn call_view(call: &Call) -> CallView {
+    CallView {
+        id: call.made.call.clone(),
+        agent: call.made.agent.clone(),
+        turn: call.made.turn.clone(),
+        reply: call.made.reply.clone(),
+        name: call.made.name.clone(),
+        arguments: call.arguments().clone(),
+        proposed: call.edited.as_ref().map(|_| call.made.arguments.clone()),
+        blocking: call.made.mode == Mode::Blocking,
+        state: call.state,
+        approval: call.approval.clone(),
+        attempt: call.attempt,
+        requested_at: call.requested_at,
+        started_at: call.started_at,
+        ended_at: call.ended_at,
+        output: None,
+    }
+}
+
+fn finished_rows(before: &Chat, finished: &ToolFinished, place: Place) -> Vec<Row> {
+    let Some(call) = before.calls.get(&finished.call) else {
+        return Vec::new();
+    };
+    let view = CallView {
+        state: CallState::Ended(finished.outcome),
+        ended_at: Some(place.at),
+        output: Some(finished.output.clone()),
+        ..call_view(call)
+    };
+    let text = &finished.output.text;
+    let result = MessageView {
+        turn: Some(call.made.turn.clone()),
+        tool_call: Some(finished.call.to_string()),
+        reply_to: Some(call.made.reply.clone()),
+        ..blank(
+            &finished.message,
+            MessageRole::Tool,
+            Sender::System,
+            Some(call.made.agent.clone()),
+            text,
+            place,
+        )
+    };
+    vec![Row::Call(view), Row::Message(result)]
+}
+
+/// The request is an object of its own and also a message whose tool call asks the client.
+fn requested_rows(after: &Chat, asked: &ApprovalRequested, place: Place) -> Vec<Row> {
+    let Some(call) = after.calls.get(&asked.call) else {
+        return Vec::new();
+    };
+    let agent = call.made.agent.clone();
+    let view = ApprovalView {
+        id: asked.approval.clone(),
+        world: after.world.clone(),
+        chat: after.id.clone(),
+        agent: agent.clone(),
+        call: asked.call.clone(),
+        tool: call.made.name.clone(),
+        arguments: call.made.arguments.clone(),
+        working_directory: call.made.working_directory.clone(),
+        question: asked.question.clone(),
+        shown: asked.shown.clone(),
+        options: asked.options.clone(),
+        suggestions: asked.suggestions.clone(),
+        position: place.position,
+        created_at: place.at,
+        expires_at: asked.expires_at,
+        state: ApprovalState::Pending,
+    };
+    let request = ToolCallRef {
+        id: asked.approval.to_string(),
+        name: REQUEST_APPROVAL.to_owned(),
+        arguments: json!({
+            "originalToolCall": {
+                "id": asked.call,
+                "name": call.made.name,
+                "args": display::mask_secrets(&call.made.arguments),
+                "workingDirectory": call.made.working_directory,
+            },
+            "message": asked.question,
+            "options": asked.options,
+        }),
+    };
+    let sender = Sender::Agent(agent.clone());
+    let message = MessageView {
+        turn: Some(call.made.turn.clone()),
+        tool_calls: vec![request],
+        reply_to: Some(call.made.reply.clone()),
+        ..blank(&asked.message, MessageRole::Assistant, sender, Some(agent), &asked.question, place)
+    };
+    vec![Row::Call(call_view(call)), Row::Approval(Box::new(view)), Row::Message(message)]
+}
+
+fn decided_rows(before: &Chat, after: &Chat, decided: &ApprovalDecided, place: Place) -> Vec<Row> {
+    let Some(request) = before.approvals.get(&decided.approval) else {
+        return Vec::new();
+    };
+    let state = ApprovalState::Decided {
+        decision: decided.decision.clone(),
+        by: decided.by.clone(),
+        at: place.at,
+    };
+    let mut rows: Vec<Row> = approval_row(before, &decided.approval, state).into_iter().collect();
+    rows.extend(call_row(after, &request.asked.call));
+    match &decided.decision {
+        Decision::Approved { scope: Permission::Session(grant), .. } => {
+            rows.push(Row::Grant(grant.clone()));
+        }
+        Decision::Approved { scope: Permission::Always(rule), .. } => {
+            rows.push(Row::Rule(rule.clone()));
+        }
+        _ => {}
+    }
+    let answer = blank(
+        &decided.message,
+        MessageRole::Tool,
+        Sender::Human,
+        Some(request.agent.clone()),
+        &answer_text(&decided.decision),
+        place,
+    );
+    rows.push(Row::Message(MessageView {
+        tool_call: Some(decided.approval.to_string()),
+        reply_to: Some(request.asked.message.clone()),
+        ..answer
+    }));
+    rows
+}
+
+fn answer_text(decision: &Decision) -> String {
+    match decision {
+        Decision::Approved { scope: Permission::Once, .. } => "approve_once".to_owned(),
+        Decision::Approved { scope: Permission::Session(_), .. } => "approve_session".to_owned(),
+        Decision::Approved { scope: Permission::Always(_), .. } => "approve_always".to_owned(),
+        Decision::Denied { reason: None } => "deny".to_owned(),
+        Decision::Denied { reason: Some(reason) } => format!("deny: {reason}"),
+    }
+}
+
+fn approval_row(before: &Chat, id: &ApprovalId, state: ApprovalState) -> Option<Row> {
+    let request = before.approvals.get(id)?;
+    let place = Place { position: request.position, at: request.at };
+    requested_rows(before, &request.asked, place).into_iter().find_map(|row| match row {
+        Row::Approval(view) => {
+            Some(Row::Approval(Box::new(ApprovalView { state: state.clone(), ..*view })))
+        }
+        _ => None,
+    })
+}
+
+/// A chat as it is listed.
+pub fn chat_view(chat: &Chat, updated_at: Timestamp) -> ChatView {
+    ChatView {
+        id: chat.id.clone(),
+        world: chat.world.clone(),
+        title: chat.title.text.clone(),
+        named_by: chat.title.author.clone(),
+        forked_from: chat.forked_from.clone(),
+        created_at: chat.created_at,
+        updated_at,
+        activity: activity(chat),
+    }
+}
+
+/// Busy while any turn is open or any call unfinished, also while it waits for a person.
+pub fn activity(chat: &Chat) -> Activity {
+    let agents = chat.turns.values().map(|turn| AgentActivity {
+        agent: turn.agent.clone(),
+        doing: match &turn.phase {
+            Phase::Starting | Phase::CallingModel { .. } => Doing::Thinking,
+            Phase::AwaitingHuman { .. } => Doing::AwaitingHuman,
+            Phase::RunningTools { calls, .. } => {
+                let open = calls.iter().filter_map(|id| chat.calls.get(id));
+                let only_waits = open
+                    .filter(|call| !call.is_settled())
+                    .all(|call| call.state == CallState::AwaitingApproval);
+                if only_waits { Doing::AwaitingApproval } else { Doing::RunningTools }
+            }
+        },
+    });
+    Activity {
+        busy: !chat.is_idle(),
+        agents: agents.collect(),
+        running: chat
+            .calls
+            .values()
+            .filter(|call| call.state == CallState::Executing)
+            .map(|call| call.made.call.clone())
+            .collect(),
+        waiting: chat.approvals.keys().cloned().collect(),
+    }
+}
