@@ -1,0 +1,75 @@
+//! Decides how what is written takes its place: behind a head, in a world's own log, at a moment of waking.
+//! Used by every store, so that all agree. Never reads or writes anything itself.
+
+use agent_world_core::Timestamp;
+use agent_world_core::chain::{Hash, Head, Sealed};
+use agent_world_core::chat::Life;
+use agent_world_core::event::FORMAT;
+use agent_world_core::outstanding::Wake;
+
+use crate::error::Error;
+use crate::types::{Append, WorldChange};
+
+/// The kind under which changes of a world's settings stand in its log.
+pub const WORLD_CHANGED: &str = "world_changed";
+
+/// A wake time that has always come.
+pub(crate) const AT_ONCE: i64 = 0;
+
+/// Refuses events that are not numbered on from the head they were decided on.
+pub(crate) fn check_order(append: &Append) -> Result<(), Error> {
+    let mut seq = append.expected.seq;
+    for event in &append.events {
+        seq += 1;
+        if event.seq != seq {
+            let why = format!("event {} stands where {seq} is expected", event.seq);
+            return Err(Error::Misplaced { chat: append.chat.clone(), why });
+        }
+    }
+    Ok(())
+}
+
+/// Where the chat's log ends once the append is written.
+pub(crate) fn next_head(append: &Append) -> Head {
+    append.events.last().map_or(append.expected, Sealed::head)
+}
+
+/// A change of settings as the next event of the world's own log.
+pub(crate) fn seal_change(head: Head, change: &WorldChange) -> Result<Sealed, Error> {
+    let mut sealed = Sealed {
+        seq: head.seq + 1,
+        at: change.at,
+        kind: WORLD_CHANGED.to_owned(),
+        version: FORMAT,
+        payload: serde_json::to_string(change)?,
+        hash: Hash::default(),
+    };
+    sealed.hash = sealed.hash_after(head.hash);
+    Ok(sealed)
+}
+
+/// Milliseconds at which a chat is due, rounded up: whoever is woken finds that the moment has come.
+pub(crate) fn wake_at(wake: Wake) -> Option<i64> {
+    match wake {
+        Wake::Never => None,
+        Wake::Now => Some(AT_ONCE),
+        Wake::At(moment) => Some(milliseconds_up(moment)),
+    }
+}
+
+/// When a chat is due after an append. `ruled` is the version of the world that its latest granted rule made: one
+/// that the append was decided without may settle what the chat waits for.
+pub(crate) fn wake_after(append: &Append, ruled: u64) -> Option<i64> {
+    let waits = !append.view.activity.waiting.is_empty();
+    match append.life {
+        Life::Living if waits && ruled > append.world_version => Some(AT_ONCE),
+        Life::Living => wake_at(append.wake),
+        Life::Unborn | Life::Deleted => None,
+    }
+}
+
+fn milliseconds_up(moment: Timestamp) -> i64 {
+    let floor = moment.as_millisecond();
+    let whole = Timestamp::from_millisecond(floor).is_ok_and(|floored| floored == moment);
+    if whole { floor } else { floor.saturating_add(1) }
+}

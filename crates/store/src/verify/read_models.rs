@@ -1,0 +1,213 @@
+//! Decides whether a chat's read models and snapshot are what its log makes of them, by making them again.
+//! Called by whoever verifies a store. Never repairs anything.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use agent_world_core::apply::apply;
+use agent_world_core::chain::Sealed;
+use agent_world_core::chat::{Chat, Life};
+use agent_world_core::event::Position;
+use agent_world_core::ids::{AgentId, ChatId};
+use agent_world_core::item::Usage;
+use agent_world_core::policy::Grant;
+use agent_world_core::view::{ApprovalView, CallView, MessageView, Row, chat_view, rows};
+
+use super::{Broken, PAGE};
+use crate::Store;
+use crate::error::Error;
+use crate::types::{ApprovalFilter, Loaded, MessagePage, Scope, UsageScope};
+
+/// How often a chat may move on while it is looked at.
+const TRIES: usize = 8;
+
+/// Folds a chat's log and compares all that is stored beside it: messages, calls, approvals, grants, usage, the
+/// chat's own view, and the snapshot.
+pub async fn compare_read_models(store: &dyn Store, chat: &ChatId) -> Result<(), Broken> {
+    for _ in 0..TRIES {
+        let before = load(store, chat).await?;
+        let compared = Comparison { store, id: chat }.run(&before).await;
+        // The log and the read models are read one after another; they are of one moment only if nothing was
+        // appended in between.
+        if load(store, chat).await?.head == before.head {
+            return compared;
+        }
+    }
+    Err(Error::Busy(format!("chat {chat} never stands still")).into())
+}
+
+async fn load(store: &dyn Store, chat: &ChatId) -> Result<Loaded, Broken> {
+    store.load(chat).await?.ok_or_else(|| Broken::UnknownChat(chat.clone()))
+}
+
+/// The read models as the log makes them.
+#[derive(Default)]
+struct Models {
+    messages: BTreeMap<Position, MessageView>,
+    calls: Vec<CallView>,
+    approvals: Vec<ApprovalView>,
+    grants: Vec<Grant>,
+    usage: BTreeMap<AgentId, (u64, Usage)>,
+}
+
+impl Models {
+    fn write(&mut self, row: Row) {
+        match row {
+            Row::Message(view) => {
+                self.messages.insert(view.position, view);
+            }
+            Row::MessagesCut(from) => {
+                self.messages.split_off(&from);
+            }
+            Row::Call(view) => match self.calls.iter_mut().find(|call| call.id == view.id) {
+                Some(call) => *call = view,
+                None => self.calls.push(view),
+            },
+            Row::Approval(view) => match self.approvals.iter_mut().find(|one| one.id == view.id) {
+                Some(approval) => *approval = ApprovalView::clone(&view),
+                None => self.approvals.push(ApprovalView::clone(&view)),
+            },
+            Row::Grant(grant) => self.grants.push(grant),
+            Row::GrantRevoked(id) => self.grants.retain(|grant| grant.id != id),
+            Row::Usage(view) => {
+                let (calls, usage) = self.usage.entry(view.agent).or_default();
+                *calls += 1;
+                *usage += view.usage;
+            }
+            // A rule may be revoked without the chat's knowledge.
+            Row::Rule(_) => {}
+        }
+    }
+}
+
+struct Comparison<'a> {
+    store: &'a dyn Store,
+    id: &'a ChatId,
+}
+
+impl Comparison<'_> {
+    async fn run(&self, loaded: &Loaded) -> Result<(), Broken> {
+        let (chat, models) = self.fold(loaded).await?;
+        self.check_resumed(loaded, &chat)?;
+        self.check_view(&chat).await?;
+        let messages: Vec<MessageView> = match chat.life {
+            Life::Deleted => Vec::new(),
+            _ => models.messages.into_values().collect(),
+        };
+        self.same("messages", &self.messages().await?, &messages)?;
+        self.same("calls", &self.calls().await?, &models.calls)?;
+        self.same("approvals", &self.approvals().await?, &models.approvals)?;
+        let grants = if chat.life == Life::Deleted { Vec::new() } else { models.grants };
+        self.same("grants", &self.store.grants(self.id).await?, &grants)?;
+        let usage = self.store.usage(&UsageScope::Chat(self.id.clone())).await?;
+        let usage: BTreeMap<_, _> = usage
+            .into_iter()
+            .map(|total| (total.agent, (total.model_calls, total.usage)))
+            .collect();
+        self.same("usage", &usage, &models.usage)
+    }
+
+    /// The whole log folded, with the read models it makes; a snapshot on the way is compared.
+    async fn fold(&self, loaded: &Loaded) -> Result<(Chat, Models), Broken> {
+        let mut chat = Chat::unborn(self.id.clone());
+        let mut models = Models::default();
+        let mut after = 0;
+        loop {
+            let page = self.store.events(&Scope::Chat(self.id.clone()), after, PAGE).await?;
+            let Some(end) = page.last() else {
+                return Ok((chat, models));
+            };
+            after = end.position;
+            for event in &page {
+                let recorded = event.sealed.open().map_err(Error::from)?;
+                let before = chat.clone();
+                apply(&mut chat, &recorded);
+                rows(&before, &chat, &recorded).into_iter().for_each(|row| models.write(row));
+                match &loaded.snapshot {
+                    Some(snapshot) if snapshot.seq == event.sealed.seq => {
+                        let stored: Chat = serde_json::from_str(&snapshot.state)
+                            .map_err(|error| self.differs("the snapshot", error.to_string()))?;
+                        self.same("the snapshot", &stored, &chat)?;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Going on from the snapshot must lead to where the whole log leads.
+    fn check_resumed(&self, loaded: &Loaded, folded: &Chat) -> Result<(), Broken> {
+        let mut chat = match &loaded.snapshot {
+            Some(snapshot) => serde_json::from_str(&snapshot.state)
+                .map_err(|error| self.differs("the snapshot", error.to_string()))?,
+            None => Chat::unborn(self.id.clone()),
+        };
+        for sealed in &loaded.events {
+            apply(&mut chat, &Sealed::open(sealed).map_err(Error::from)?);
+        }
+        self.same("the state from the snapshot on", &chat, folded)
+    }
+
+    async fn check_view(&self, chat: &Chat) -> Result<(), Broken> {
+        let stored = self.store.chat(self.id).await?;
+        let made = (chat.life == Life::Living).then(|| {
+            // When a chat was last touched is the writer's to say.
+            let updated_at = stored.as_ref().map_or(chat.created_at, |view| view.updated_at);
+            chat_view(chat, updated_at)
+        });
+        self.same("the view", &stored, &made)
+    }
+
+    async fn messages(&self) -> Result<Vec<MessageView>, Error> {
+        let mut all: Vec<MessageView> = Vec::new();
+        loop {
+            let after = all.last().map(|message| message.position);
+            let page = self.store.messages(self.id, MessagePage::After(after, PAGE)).await?;
+            if page.is_empty() {
+                return Ok(all);
+            }
+            all.extend(page);
+        }
+    }
+
+    async fn calls(&self) -> Result<Vec<CallView>, Error> {
+        let mut all: Vec<CallView> = Vec::new();
+        loop {
+            let after = all.last().map(|call| &call.id);
+            let page = self.store.calls(self.id, after, PAGE).await?;
+            if page.is_empty() {
+                return Ok(all);
+            }
+            all.extend(page);
+        }
+    }
+
+    async fn approvals(&self) -> Result<Vec<ApprovalView>, Error> {
+        let filter = ApprovalFilter { chat: Some(self.id.clone()), ..ApprovalFilter::default() };
+        let mut all: Vec<ApprovalView> = Vec::new();
+        loop {
+            let after = all.last().map(|approval| &approval.id);
+            let page = self.store.approvals(&filter, after, PAGE).await?;
+            if page.is_empty() {
+                return Ok(all);
+            }
+            all.extend(page);
+        }
+    }
+
+    fn same<T: PartialEq + Debug>(
+        &self,
+        model: &'static str,
+        stored: &T,
+        made: &T,
+    ) -> Result<(), Broken> {
+        if stored == made {
+            return Ok(());
+        }
+        Err(self.differs(model, format!("stored is {stored:?}, the log says {made:?}")))
+    }
+
+    fn differs(&self, model: &'static str, why: String) -> Broken {
+        Broken::ReadModel { chat: self.id.clone(), model, why }
+    }
+}
