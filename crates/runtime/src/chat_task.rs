@@ -1,0 +1,567 @@
+//! Owns one active chat: the only place in this process that changes it and performs what it owes.
+//! One task per chat with something to do; a chat that only waits for a person has none.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_world_core::Timestamp;
+use agent_world_core::command::{Command, Rejection, ToolResult};
+use agent_world_core::config::{Rules, World};
+use agent_world_core::event::Output;
+use agent_world_core::ids::{CallId, ChatId};
+use agent_world_core::outstanding::{Effect, Wake, outstanding, wake};
+use agent_world_core::prompt::Transcript;
+use agent_world_store::{self as store, Lease, Scope};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{self, AbortHandle, JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::effects::{model, title, tool};
+use crate::engine::Shared;
+use crate::error::Error;
+use crate::kill_point;
+use crate::ledger::{Committed, Ledger, Terms};
+
+/// Pause before a write that must happen is tried again.
+const RETRY: Duration = Duration::from_millis(200);
+/// Events read at once when history is needed for a prompt.
+const PAGE: usize = 1_000;
+
+/// How others reach a chat's task.
+#[derive(Clone, Debug)]
+pub(crate) struct Handle {
+    mailbox: mpsc::Sender<Ask>,
+    abort: AbortHandle,
+}
+
+#[derive(Debug)]
+enum Ask {
+    Input {
+        command: Box<Command>,
+        key: Option<String>,
+        answer: oneshot::Sender<Result<Committed, Error>>,
+    },
+    /// Another process may have written up to this event.
+    Changed(u64),
+    /// The store says that something is due.
+    Due,
+}
+
+impl Handle {
+    pub fn abort(&self) {
+        self.abort.abort();
+    }
+}
+
+/// Carries an input to the chat's task and waits until it is durable or refused.
+pub(crate) async fn ask(
+    shared: &Arc<Shared>,
+    chat: &ChatId,
+    command: Command,
+    key: Option<String>,
+) -> Result<Committed, Error> {
+    let (answer, answered) = oneshot::channel();
+    let ask = Ask::Input { command: Box::new(command), key, answer };
+    let handle = reach(shared, chat)?;
+    // Full: the caller is told and nothing is kept of the request. Closed: the task is gone with the engine.
+    handle.mailbox.try_send(ask).map_err(|refused| match refused {
+        mpsc::error::TrySendError::Full(_) => Error::Overloaded(chat.clone()),
+        mpsc::error::TrySendError::Closed(_) => Error::ShuttingDown,
+    })?;
+    drop(handle);
+    answered.await.unwrap_or(Err(Error::ShuttingDown))
+}
+
+/// Tells an active chat that the log may be ahead of it. One that is not active will read it anyway.
+pub(crate) fn tell_changed(shared: &Arc<Shared>, chat: &ChatId, seq: u64) {
+    if let Some(handle) = shared.lock_chats().get(chat) {
+        // Full: it has plenty to do and meets the newer head with its next append.
+        handle.mailbox.try_send(Ask::Changed(seq)).ok();
+    }
+}
+
+/// Makes a chat active because it owes something.
+pub(crate) fn take_up(shared: &Arc<Shared>, chat: &ChatId) {
+    if let Ok(handle) = reach(shared, chat) {
+        // Full: it is awake already.
+        handle.mailbox.try_send(Ask::Due).ok();
+    }
+}
+
+fn reach(shared: &Arc<Shared>, chat: &ChatId) -> Result<Handle, Error> {
+    if shared.cancelled.is_cancelled() {
+        return Err(Error::ShuttingDown);
+    }
+    let mut chats = shared.lock_chats();
+    if let Some(handle) = chats.get(chat).filter(|handle| !handle.mailbox.is_closed()) {
+        return Ok(handle.clone());
+    }
+    let (mailbox, asks) = mpsc::channel(shared.options.mailbox);
+    let task = run(Arc::clone(shared), chat.clone(), asks);
+    let abort = shared.tasks.spawn(task).abort_handle();
+    let handle = Handle { mailbox, abort };
+    chats.insert(chat.clone(), handle.clone());
+    Ok(handle)
+}
+
+#[tracing::instrument(name = "chat", skip_all, fields(chat = %id))]
+async fn run(shared: Arc<Shared>, id: ChatId, mut asks: mpsc::Receiver<Ask>) {
+    match ChatTask::open(&shared, id.clone()).await {
+        Ok(mut task) => {
+            task.work(&mut asks).await;
+            if let Err(error) = shared.store.release(&id, task.lease).await {
+                tracing::debug!(%error, "the lease was not given back; it ends by itself");
+            }
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the chat could not be opened");
+            shared.lock_chats().remove(&id);
+            refuse(&mut asks, &error);
+        }
+    }
+}
+
+// The first caller gets the error itself, in words; a store's error cannot be copied.
+fn refuse(asks: &mut mpsc::Receiver<Ask>, error: &Error) {
+    asks.close();
+    while let Ok(ask) = asks.try_recv() {
+        if let Ask::Input { answer, .. } = ask {
+            let copy = match error {
+                Error::Store(store::Error::Visitor) => store::Error::Visitor,
+                error => store::Error::Unavailable(error.to_string()),
+            };
+            answer.send(Err(Error::Store(copy))).ok();
+        }
+    }
+}
+
+struct ChatTask {
+    shared: Arc<Shared>,
+    id: ChatId,
+    lease: Lease,
+    ledger: Ledger,
+    /// Kept while the chat is active and a model was called; made again from the log when needed.
+    transcript: Option<Transcript>,
+    running: BTreeMap<Effect, CancellationToken>,
+    effects: JoinSet<Command>,
+    names: HashMap<task::Id, Effect>,
+    /// Somebody else performs this chat's effects now, or the engine shuts down: do nothing more.
+    over: bool,
+    /// An append's fate is not known: read the log before trusting the ledger.
+    doubtful: bool,
+    /// Something happened that more may follow: worth staying in memory for a while.
+    lingers: bool,
+}
+
+impl ChatTask {
+    async fn open(shared: &Arc<Shared>, id: ChatId) -> Result<Self, Error> {
+        let store = shared.store.as_ref();
+        let lease = store.lease(&id, &shared.node, shared.environment.now()).await?;
+        let ledger = Ledger::load(store, &id).await?;
+        kill_point::reached(kill_point::CHAT_LOADED);
+        Ok(Self {
+            shared: Arc::clone(shared),
+            ledger: ledger.unwrap_or_else(|| Ledger::unborn(id.clone())),
+            id,
+            lease,
+            transcript: None,
+            running: BTreeMap::new(),
+            effects: JoinSet::new(),
+            names: HashMap::new(),
+            over: false,
+            doubtful: false,
+            lingers: false,
+        })
+    }
+
+    async fn work(&mut self, asks: &mut mpsc::Receiver<Ask>) {
+        loop {
+            if self.doubtful {
+                self.reload().await;
+            }
+            self.perform_owed().await;
+            if self.over {
+                break;
+            }
+            let pause = self.pause();
+            tokio::select! {
+                biased;
+                () = self.shared.cancelled.cancelled() => self.over = true,
+                Some(ended) = self.effects.join_next_with_id() => self.effect_ended(ended).await,
+                Some(ask) = asks.recv() => self.handle(ask).await,
+                () = tokio::time::sleep(pause) => {
+                    if self.is_quiet() && self.leave(asks) {
+                        return;
+                    }
+                }
+            }
+        }
+        self.abandon(asks).await;
+    }
+
+    /// Until the next deadline or, with nothing under way, until the chat may leave memory.
+    fn pause(&self) -> Duration {
+        let now = self.shared.environment.now();
+        let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).unwrap_or_default();
+        let deadline = outstanding(&self.ledger.chat).iter().filter_map(Effect::deadline).min();
+        let timer = deadline.map(until).unwrap_or(Duration::MAX);
+        let grace = match (self.is_quiet(), self.lingers) {
+            (false, _) => Duration::from_secs(3600),
+            (true, true) => self.shared.options.idle_grace,
+            (true, false) => Duration::ZERO,
+        };
+        timer.min(grace)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.running.is_empty() && self.effects.is_empty() && !self.doubtful
+    }
+
+    /// Leaves memory, unless somebody is just about to say something. Whoever wants to speak needs the same lock.
+    fn leave(&self, asks: &mpsc::Receiver<Ask>) -> bool {
+        let mut chats = self.shared.lock_chats();
+        if !asks.is_empty() || asks.sender_strong_count() > 1 {
+            return false;
+        }
+        chats.remove(&self.id);
+        true
+    }
+
+    /// The end of the engine or of the lease: what runs is ended here and settled by whoever comes next.
+    async fn abandon(&mut self, asks: &mut mpsc::Receiver<Ask>) {
+        self.shared.lock_chats().remove(&self.id);
+        refuse(asks, &Error::ShuttingDown);
+        for cancelled in std::mem::take(&mut self.running).into_values() {
+            cancelled.cancel();
+        }
+        let grace = self.shared.options.cancel_grace;
+        let ended = async { while self.effects.join_next().await.is_some() {} };
+        if tokio::time::timeout(grace, ended).await.is_err() {
+            self.effects.shutdown().await;
+        }
+    }
+
+    async fn handle(&mut self, ask: Ask) {
+        match ask {
+            Ask::Input { command, key, answer } => {
+                self.lingers = true;
+                let result = self.input(*command, key).await;
+                // The caller may have gone; what was recorded stays recorded.
+                answer.send(result).ok();
+            }
+            Ask::Changed(seq) => {
+                if seq > self.ledger.head.seq {
+                    self.reload().await;
+                    self.review().await;
+                }
+            }
+            Ask::Due => self.review().await,
+        }
+    }
+
+    async fn input(&mut self, command: Command, key: Option<String>) -> Result<Committed, Error> {
+        loop {
+            if self.doubtful {
+                self.reload().await;
+            }
+            if self.over {
+                return Err(Error::ShuttingDown);
+            }
+            match self.commit(command.clone(), key.clone()).await {
+                Err(Error::Store(store::Error::Conflict { .. })) => self.doubtful = true,
+                Err(error) => {
+                    self.doubtful |= fate_unknown(&error);
+                    self.over |= matches!(error, Error::Store(store::Error::Fenced { .. }));
+                    return Err(error);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Records what an effect led to. Must happen: tried until it is durable, refused, or no longer ours to do.
+    async fn must_record(&mut self, command: Command) -> Option<Committed> {
+        loop {
+            if self.doubtful {
+                self.reload().await;
+            }
+            if self.over {
+                return None;
+            }
+            match self.commit(command.clone(), None).await {
+                Ok(committed) => return Some(committed),
+                Err(Error::Rejected(Rejection::Stale(what))) => {
+                    tracing::debug!(%what, "came too late");
+                    return None;
+                }
+                Err(Error::Rejected(rejection)) => {
+                    tracing::debug!(%rejection, "was not wanted any more");
+                    return None;
+                }
+                Err(Error::Store(store::Error::Fenced { .. })) => self.over = true,
+                Err(Error::Store(store::Error::Conflict { .. })) => self.doubtful = true,
+                Err(error) => {
+                    tracing::warn!(%error, "could not be recorded; trying again");
+                    self.doubtful = true;
+                    self.breathe().await;
+                }
+            }
+        }
+    }
+
+    async fn commit(&mut self, command: Command, key: Option<String>) -> Result<Committed, Error> {
+        let world = match &command {
+            Command::CreateChat(create) => create.world.clone(),
+            _ if self.ledger.head.seq == 0 => return Err(Error::UnknownChat(self.id.clone())),
+            _ => self.ledger.chat.world.clone(),
+        };
+        let settings = self.shared.worlds.get(self.shared.store.as_ref(), &world).await?;
+        let terms = Terms {
+            store: self.shared.store.as_ref(),
+            environment: self.shared.environment.as_ref(),
+            rules: Rules { world: &settings, tools: &self.shared.specs },
+            fence: Some(self.lease.epoch),
+            key,
+        };
+        let committed = self.ledger.commit(command, terms).await?;
+        if let Some(transcript) = &mut self.transcript {
+            committed.events.iter().for_each(|recorded| transcript.apply(recorded));
+        }
+        self.shared.committed(&world, &committed);
+        Ok(committed)
+    }
+
+    /// Reads the chat anew from the log, until that works or the engine shuts down.
+    async fn reload(&mut self) {
+        while !self.over {
+            match Ledger::load(self.shared.store.as_ref(), &self.id).await {
+                Ok(ledger) => {
+                    self.ledger = ledger.unwrap_or_else(|| Ledger::unborn(self.id.clone()));
+                    self.transcript = None;
+                    self.doubtful = false;
+                    return;
+                }
+                Err(Error::Store(store::Error::Fenced { .. })) => self.over = true,
+                Err(error) => {
+                    tracing::warn!(%error, "the chat could not be read; trying again");
+                    self.breathe().await;
+                }
+            }
+        }
+    }
+
+    async fn breathe(&mut self) {
+        tokio::select! {
+            biased;
+            () = self.shared.cancelled.cancelled() => self.over = true,
+            () = tokio::time::sleep(RETRY) => {}
+        }
+    }
+
+    /// A rule granted elsewhere may settle what waits here. If nothing follows, the chat is not due any more.
+    async fn review(&mut self) {
+        if self.ledger.head.seq == 0 {
+            return;
+        }
+        let settled = self.must_record(Command::ReviewApprovals).await;
+        if settled.is_some_and(|committed| committed.events.is_empty())
+            && let Err(error) = self.rest().await
+        {
+            tracing::debug!(%error, "stays due and is looked at again");
+        }
+    }
+
+    async fn rest(&self) -> Result<(), Error> {
+        let next = wake(&outstanding(&self.ledger.chat));
+        if next == Wake::Now {
+            return Ok(());
+        }
+        let store = self.shared.store.as_ref();
+        let world = self.shared.worlds.get(store, &self.ledger.chat.world).await?;
+        Ok(store.set_wake(&self.id, self.ledger.head.seq, world.version, next).await?)
+    }
+
+    /// Starts what is owed and not under way; ends what is under way and not owed any more.
+    async fn perform_owed(&mut self) {
+        loop {
+            let owed: BTreeSet<Effect> = outstanding(&self.ledger.chat).into_iter().collect();
+            self.running.retain(|effect, cancelled| {
+                let wanted = owed.contains(effect);
+                if !wanted {
+                    cancelled.cancel();
+                }
+                wanted
+            });
+            let now = self.shared.environment.now();
+            let next = owed.into_iter().find(|effect| {
+                !self.running.contains_key(effect) && effect.deadline().is_none_or(|at| at <= now)
+            });
+            match next {
+                Some(effect) if !self.over && !self.shared.cancelled.is_cancelled() => {
+                    self.lingers = true;
+                    self.perform(effect).await;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    async fn perform(&mut self, effect: Effect) {
+        match &effect {
+            Effect::CallModel { .. } | Effect::NameChat => self.call_model(effect).await,
+            Effect::RunTool { call } => self.run_tool(call.clone()).await,
+            Effect::FinishTool { call, .. } => {
+                self.must_record(Command::RecordLostTool { call: call.clone() }).await;
+            }
+            Effect::AwaitClient { call, attempt, .. } => {
+                let output = Output::text("the client gave no result in time");
+                let result = ToolResult::TimedOut(output);
+                let (call, attempt) = (call.clone(), *attempt);
+                self.must_record(Command::RecordToolResult { call, attempt, result }).await;
+            }
+            Effect::ExpireApprovals { .. } => {
+                self.must_record(Command::ExpireApprovals).await;
+            }
+        }
+    }
+
+    /// The start is durable before the tool's process exists; a start that may be recorded is never repeated.
+    async fn run_tool(&mut self, id: CallId) {
+        let command = Command::StartTool { call: id.clone() };
+        let Some(started) = self.must_record(command).await else { return };
+        let Some(call) = self.ledger.chat.calls.get(&id).cloned() else {
+            return;
+        };
+        if started.events.is_empty() {
+            return;
+        }
+        kill_point::reached(kill_point::TOOL_STARTED);
+        let cancelled = CancellationToken::new();
+        let effect = Effect::FinishTool { call: id, attempt: call.attempt };
+        let chat = &self.ledger.chat;
+        let run = tool::run(&self.shared, chat, &call, cancelled.clone());
+        self.spawn(effect, cancelled, run);
+    }
+
+    async fn call_model(&mut self, effect: Effect) {
+        let shared = Arc::clone(&self.shared);
+        let (world, transcript) = match self.history().await {
+            Ok(history) => history,
+            Err(error) => {
+                tracing::warn!(%error, "history could not be read; trying again");
+                self.doubtful = true;
+                self.breathe().await;
+                return;
+            }
+        };
+        let cancelled = CancellationToken::new();
+        match &effect {
+            Effect::CallModel { turn, agent, reply } => {
+                let rules = Rules { world: &world, tools: &shared.specs };
+                let prompt = transcript.prompt(agent, rules);
+                let job = model::Job {
+                    chat: self.id.clone(),
+                    turn: turn.clone(),
+                    agent: agent.clone(),
+                    reply: reply.clone(),
+                };
+                let call = model::call(&shared, &world, job, prompt, cancelled.clone());
+                self.spawn(effect, cancelled, call);
+            }
+            _ => {
+                let prompt = transcript.title_prompt();
+                let call = title::call(&shared, &world, prompt, cancelled.clone());
+                self.spawn(effect, cancelled, call);
+            }
+        }
+    }
+
+    /// The settings and the history as of the ledger's head.
+    async fn history(&mut self) -> Result<(Arc<World>, &Transcript), Error> {
+        let store = self.shared.store.as_ref();
+        let world = self.shared.worlds.get(store, &self.ledger.chat.world).await?;
+        let usable = |transcript: &Transcript| {
+            transcript.head() == self.ledger.head.seq
+                && transcript.result_limit() == world.result_limit
+        };
+        let transcript = match self.transcript.take().filter(usable) {
+            Some(transcript) => transcript,
+            None => self.read_history(world.result_limit).await?,
+        };
+        Ok((world, self.transcript.insert(transcript)))
+    }
+
+    async fn read_history(&self, result_limit: usize) -> Result<Transcript, Error> {
+        let scope = Scope::Chat(self.id.clone());
+        let mut transcript = Transcript::new(result_limit);
+        let mut after = 0;
+        while transcript.head() < self.ledger.head.seq {
+            let page = self.shared.store.events(&scope, after, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.position;
+            for event in page.iter().filter(|event| event.sealed.seq <= self.ledger.head.seq) {
+                transcript.apply(&event.sealed.open().map_err(store::Error::from)?);
+            }
+        }
+        Ok(transcript)
+    }
+
+    fn spawn(
+        &mut self,
+        effect: Effect,
+        cancelled: CancellationToken,
+        work: impl Future<Output = Command> + Send + 'static,
+    ) {
+        let task = self.effects.spawn(work);
+        self.running.insert(effect.clone(), cancelled);
+        self.names.insert(task.id(), effect);
+    }
+
+    /// An effect stays under way until its end is recorded: it must not be started a second time meanwhile.
+    async fn effect_ended(&mut self, ended: Result<(task::Id, Command), JoinError>) {
+        let (id, command) = match ended {
+            Ok((id, command)) => (id, Some(command)),
+            Err(error) => {
+                tracing::error!(%error, "an effect broke down");
+                (error.id(), None)
+            }
+        };
+        let Some(effect) = self.names.remove(&id) else {
+            return;
+        };
+        kill_point::reached(match effect {
+            Effect::FinishTool { .. } => kill_point::TOOL_ENDED,
+            _ => kill_point::MODEL_ANSWERED,
+        });
+        self.must_record(command.unwrap_or_else(|| broke_down(&effect))).await;
+        self.running.remove(&effect);
+    }
+}
+
+/// What is recorded of an effect whose code panicked.
+fn broke_down(effect: &Effect) -> Command {
+    match effect {
+        Effect::CallModel { turn, reply, .. } => Command::RecordModelFailure {
+            turn: turn.clone(),
+            reply: reply.clone(),
+            error: "the model's client broke down; this is a bug".to_owned(),
+        },
+        Effect::FinishTool { call, attempt } | Effect::AwaitClient { call, attempt, .. } => {
+            Command::RecordToolResult {
+                call: call.clone(),
+                attempt: *attempt,
+                result: ToolResult::Failed(Output::text(
+                    "error: the tool broke down while it ran; it may have taken effect in part",
+                )),
+            }
+        }
+        Effect::RunTool { .. } | Effect::ExpireApprovals { .. } | Effect::NameChat => {
+            Command::RecordTitle { proposal: Err("the model's client broke down".to_owned()) }
+        }
+    }
+}
+
+fn fate_unknown(error: &Error) -> bool {
+    matches!(error, Error::Store(store::Error::Unavailable(_) | store::Error::Busy(_)))
+}

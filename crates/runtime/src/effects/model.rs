@@ -1,0 +1,112 @@
+//! Calls a model for a turn and streams the pieces to whoever follows along.
+//! Started by the chat's task. Never stores anything: its end is a command.
+
+use std::sync::Arc;
+
+use agent_world_core::command::Command;
+use agent_world_core::config::World;
+use agent_world_core::ids::{AgentId, ChatId, MessageId, TurnId};
+use agent_world_core::item::Reply;
+use agent_world_core::prompt::Prompt;
+use agent_world_llm::{Delta, Request};
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::Shared;
+use crate::feed::Chunk;
+
+/// Which call this is.
+pub(crate) struct Job {
+    pub chat: ChatId,
+    pub turn: TurnId,
+    pub agent: AgentId,
+    pub reply: MessageId,
+}
+
+pub(crate) fn call(
+    shared: &Arc<Shared>,
+    world: &Arc<World>,
+    job: Job,
+    prompt: Option<Prompt>,
+    cancelled: CancellationToken,
+) -> impl Future<Output = Command> + Send + 'static {
+    let (shared, world) = (Arc::clone(shared), Arc::clone(world));
+    async move {
+        let streaming = Streaming::begin(&shared, &world, &job);
+        let answered = tokio::select! {
+            biased;
+            () = cancelled.cancelled() => Err("the call was cancelled".to_owned()),
+            answered = generate(&shared, &world, &job, prompt) => answered,
+        };
+        drop(streaming);
+        match answered {
+            Ok((model, answer)) => {
+                Command::RecordReply { turn: job.turn, reply: job.reply, model, answer }
+            }
+            Err(error) => Command::RecordModelFailure { turn: job.turn, reply: job.reply, error },
+        }
+    }
+}
+
+async fn generate(
+    shared: &Shared,
+    world: &World,
+    job: &Job,
+    prompt: Option<Prompt>,
+) -> Result<(String, Reply), String> {
+    let (Some(agent), Some(prompt)) = (world.agent(&job.agent), prompt) else {
+        return Err(format!("agent {} was deleted", job.agent));
+    };
+    let name = world.model_of(agent).ok_or_else(|| {
+        format!("agent {} has no model; set its model or the world's default_model", job.agent)
+    })?;
+    let (model, own_name) = shared.models.find(name).map_err(|error| error.to_string())?;
+    let request = Request {
+        model: own_name.to_owned(),
+        instructions: prompt.instructions,
+        input: prompt.items,
+        tools: prompt.tools,
+        temperature: agent.temperature,
+        max_output_tokens: agent.max_output_tokens,
+        reasoning_effort: agent.reasoning_effort.clone(),
+        parallel_tool_calls: agent.parallel_tool_calls,
+        stream: world.streams(agent),
+    };
+    let streams = request.stream;
+    let pieces = |delta: Delta| {
+        if streams {
+            match delta {
+                Delta::Text(text) => shared.feed.piece(&job.reply, &text, ""),
+                Delta::Reasoning(text) => shared.feed.piece(&job.reply, "", &text),
+            }
+        }
+    };
+    let answer = model.generate(request, &pieces).await.map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), answer))
+}
+
+/// Announces pieces for as long as it lives, also when the call is cancelled or breaks down.
+struct Streaming {
+    shared: Arc<Shared>,
+    reply: MessageId,
+}
+
+impl Streaming {
+    fn begin(shared: &Arc<Shared>, world: &World, job: &Job) -> Self {
+        shared.feed.begin(Chunk {
+            world: world.id.clone(),
+            chat: job.chat.clone(),
+            agent: job.agent.clone(),
+            message: job.reply.clone(),
+            offset: 0,
+            text: String::new(),
+            reasoning: String::new(),
+        });
+        Self { shared: Arc::clone(shared), reply: job.reply.clone() }
+    }
+}
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        self.shared.feed.end(&self.reply);
+    }
+}

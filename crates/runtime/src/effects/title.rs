@@ -1,0 +1,55 @@
+//! Asks a model for a chat's title when the chat has first come to rest.
+//! Started by the chat's task. A failure leaves the title as it is: nobody is waiting for it.
+
+use std::sync::Arc;
+
+use agent_world_core::command::Command;
+use agent_world_core::config::World;
+use agent_world_core::prompt::Prompt;
+use agent_world_llm::Request;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::Shared;
+
+/// Tokens a title may take.
+const TITLE_TOKENS: u64 = 64;
+
+pub(crate) fn call(
+    shared: &Arc<Shared>,
+    world: &Arc<World>,
+    prompt: Prompt,
+    cancelled: CancellationToken,
+) -> impl Future<Output = Command> + Send + 'static {
+    let (shared, world) = (Arc::clone(shared), Arc::clone(world));
+    async move {
+        let proposal = tokio::select! {
+            biased;
+            () = cancelled.cancelled() => Err("the call was cancelled".to_owned()),
+            proposal = propose(&shared, &world, prompt) => proposal,
+        };
+        Command::RecordTitle { proposal }
+    }
+}
+
+async fn propose(shared: &Shared, world: &World, prompt: Prompt) -> Result<String, String> {
+    let of_an_agent = || world.agents.iter().find_map(|agent| world.model_of(agent));
+    let name = world
+        .title_model
+        .as_deref()
+        .or_else(of_an_agent)
+        .ok_or_else(|| "no model is set that could name the chat".to_owned())?;
+    let (model, own_name) = shared.models.find(name).map_err(|error| error.to_string())?;
+    let request = Request {
+        model: own_name.to_owned(),
+        instructions: prompt.instructions,
+        input: prompt.items,
+        tools: Vec::new(),
+        temperature: None,
+        max_output_tokens: Some(TITLE_TOKENS),
+        reasoning_effort: None,
+        parallel_tool_calls: false,
+        stream: false,
+    };
+    let answer = model.generate(request, &|_| {}).await.map_err(|error| error.to_string())?;
+    Ok(answer.spoken())
+}

@@ -1,0 +1,201 @@
+//! Brings events to whoever follows along: stored ones by cursor, pieces of replies as they come.
+//! A signal only says that something is new; the subscriber reads the log from its cursor. So a lost signal loses
+//! nothing but pieces, which the stored reply makes good.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent_world_core::ids::{AgentId, ChatId, MessageId, WorldId};
+use agent_world_store::{Scope, Store, StoredEvent};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::error::Error;
+
+/// Signals a slow subscriber may fall behind before it skips to the log: it then misses pieces, never events.
+const SIGNALS_KEPT: usize = 4_096;
+/// Events read at once.
+const PAGE: usize = 256;
+
+/// A piece of a reply while it is being made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    pub world: WorldId,
+    pub chat: ChatId,
+    pub agent: AgentId,
+    /// The id the reply will have.
+    pub message: MessageId,
+    /// Characters of text that came before; 0 begins anew, also after the call was repeated.
+    pub offset: usize,
+    pub text: String,
+    pub reasoning: String,
+}
+
+/// What a subscriber gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FeedItem {
+    Stored(StoredEvent),
+    Chunk(Arc<Chunk>),
+}
+
+#[derive(Clone, Debug)]
+enum Signal {
+    Stored(u64),
+    Chunk(Arc<Chunk>),
+    Closed,
+}
+
+#[derive(Debug)]
+pub(crate) struct Feed {
+    signals: broadcast::Sender<Signal>,
+    /// The text so far of every reply being made, for those who join in the middle.
+    partial: Mutex<BTreeMap<MessageId, Chunk>>,
+}
+
+impl Feed {
+    pub fn new() -> Self {
+        Self { signals: broadcast::Sender::new(SIGNALS_KEPT), partial: Mutex::default() }
+    }
+
+    pub fn stored(&self, position: u64) {
+        self.send(Signal::Stored(position));
+    }
+
+    /// Begins a reply anew: what was streamed of it before a crash or a retry is void.
+    pub fn begin(&self, chunk: Chunk) {
+        self.partials().insert(chunk.message.clone(), chunk);
+    }
+
+    pub fn piece(&self, message: &MessageId, text: &str, reasoning: &str) {
+        let mut partials = self.partials();
+        let Some(partial) = partials.get_mut(message) else {
+            return;
+        };
+        let chunk = Chunk {
+            world: partial.world.clone(),
+            chat: partial.chat.clone(),
+            agent: partial.agent.clone(),
+            message: message.clone(),
+            offset: partial.offset,
+            text: text.to_owned(),
+            reasoning: reasoning.to_owned(),
+        };
+        partial.text.push_str(text);
+        partial.offset += text.chars().count();
+        partial.reasoning.push_str(reasoning);
+        // Sent under the lock, so that whoever joins sees each piece once: in the text so far or as a signal.
+        self.send(Signal::Chunk(Arc::new(chunk)));
+    }
+
+    pub fn end(&self, message: &MessageId) {
+        self.partials().remove(message);
+    }
+
+    pub fn close(&self) {
+        self.send(Signal::Closed);
+    }
+
+    pub fn subscribe(&self, store: Arc<dyn Store>, scope: Scope, after: u64) -> Subscription {
+        let partials = self.partials();
+        let signals = self.signals.subscribe();
+        let begun = partials
+            .values()
+            .filter(|chunk| !chunk.text.is_empty() && chunk.is_in(&scope))
+            .map(|chunk| Arc::new(Chunk { offset: 0, ..chunk.clone() }))
+            .collect();
+        // Whatever is stored already is new to this subscriber.
+        Subscription {
+            store,
+            scope,
+            cursor: after,
+            newest: u64::MAX,
+            page: VecDeque::new(),
+            begun,
+            signals,
+        }
+    }
+
+    // Without subscribers there is nobody to tell.
+    fn send(&self, signal: Signal) {
+        self.signals.send(signal).ok();
+    }
+
+    fn partials(&self) -> std::sync::MutexGuard<'_, BTreeMap<MessageId, Chunk>> {
+        self.partial.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Chunk {
+    fn is_in(&self, scope: &Scope) -> bool {
+        match scope {
+            Scope::All => true,
+            Scope::World(world) => *world == self.world,
+            Scope::Chat(chat) => *chat == self.chat,
+        }
+    }
+}
+
+/// Follows a chat, a world or everything from a position on. Every stored event once, in order.
+#[derive(Debug)]
+pub struct Subscription {
+    store: Arc<dyn Store>,
+    scope: Scope,
+    cursor: u64,
+    /// The newest position known to exist; greater than the cursor means there is something to read.
+    newest: u64,
+    page: VecDeque<StoredEvent>,
+    begun: VecDeque<Arc<Chunk>>,
+    signals: broadcast::Receiver<Signal>,
+}
+
+impl Subscription {
+    /// The next event or piece; none when the engine has shut down.
+    pub async fn next(&mut self) -> Result<Option<FeedItem>, Error> {
+        loop {
+            if let Some(event) = self.page.pop_front() {
+                self.cursor = event.position;
+                return Ok(Some(FeedItem::Stored(event)));
+            }
+            if self.newest > self.cursor {
+                self.read_on().await?;
+                continue;
+            }
+            if let Some(chunk) = self.begun.pop_front() {
+                return Ok(Some(FeedItem::Chunk(chunk)));
+            }
+            match self.signals.recv().await {
+                Ok(Signal::Stored(position)) => self.newest = self.newest.max(position),
+                Ok(Signal::Chunk(chunk)) if chunk.is_in(&self.scope) => {
+                    return Ok(Some(FeedItem::Chunk(chunk)));
+                }
+                Ok(Signal::Chunk(_)) => {}
+                Err(RecvError::Lagged(_)) => self.newest = u64::MAX,
+                Ok(Signal::Closed) | Err(RecvError::Closed) => return Ok(None),
+            }
+        }
+    }
+
+    /// The position of the last event given out.
+    pub fn cursor(&self) -> u64 {
+        self.cursor
+    }
+
+    // A short page is the end of the log as of now: what is newer will be signalled.
+    async fn read_on(&mut self) -> Result<(), Error> {
+        let newest = match self.newest {
+            u64::MAX => self.store.position().await?,
+            known => known,
+        };
+        let page = self.store.events(&self.scope, self.cursor, PAGE).await?;
+        if page.len() < PAGE {
+            // Events of other scopes are passed over.
+            let last = page.last().map_or(self.cursor, |event| event.position);
+            if page.is_empty() {
+                self.cursor = self.cursor.max(newest);
+            }
+            self.newest = newest.max(last);
+        }
+        self.page = page.into();
+        Ok(())
+    }
+}

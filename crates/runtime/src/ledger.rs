@@ -1,0 +1,128 @@
+//! A chat as this process knows it, and the one way to change it: decide, then append, then believe.
+//! Used by chat tasks and, where another process performs the work, by the engine directly.
+
+use agent_world_core::apply::apply;
+use agent_world_core::chain::{self, Head, Recorded};
+use agent_world_core::chat::Chat;
+use agent_world_core::command::{Command, Input};
+use agent_world_core::config::Rules;
+use agent_world_core::decide::decide;
+use agent_world_core::ids::ChatId;
+use agent_world_core::outstanding::{outstanding, wake};
+use agent_world_core::view::{self, Row};
+use agent_world_store::{Append, Epoch, Idempotency, Snapshot, Store};
+
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::kill_point;
+
+/// Events after which a new snapshot is stored: what a load has to fold at most, roughly.
+const SNAPSHOT_EVERY: u64 = 64;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    pub chat: Chat,
+    pub head: Head,
+    snapshot: u64,
+}
+
+/// What a command led to. Empty when there was nothing to record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Committed {
+    pub events: Vec<Recorded>,
+    pub rows: Vec<Row>,
+    pub position: Option<u64>,
+}
+
+/// What a commit is made with besides the command.
+pub(crate) struct Terms<'a> {
+    pub store: &'a dyn Store,
+    pub environment: &'a dyn Environment,
+    pub rules: Rules<'a>,
+    pub fence: Option<Epoch>,
+    pub key: Option<String>,
+}
+
+impl Ledger {
+    pub fn unborn(id: ChatId) -> Self {
+        Self { chat: Chat::unborn(id), head: Head::default(), snapshot: 0 }
+    }
+
+    /// Folds the newest snapshot and what came after it.
+    pub async fn load(store: &dyn Store, id: &ChatId) -> Result<Option<Self>, Error> {
+        let Some(loaded) = store.load(id).await? else {
+            return Ok(None);
+        };
+        let (mut chat, snapshot) = match loaded.snapshot {
+            Some(snapshot) => {
+                let chat = serde_json::from_str(&snapshot.state)
+                    .map_err(agent_world_store::Error::from)?;
+                (chat, snapshot.seq)
+            }
+            None => (Chat::unborn(id.clone()), 0),
+        };
+        for sealed in &loaded.events {
+            apply(&mut chat, &sealed.open().map_err(agent_world_store::Error::from)?);
+        }
+        Ok(Some(Self { chat, head: loaded.head, snapshot }))
+    }
+
+    /// Decides a command and makes what follows durable. On any error this ledger is as before.
+    pub async fn commit(&mut self, command: Command, terms: Terms<'_>) -> Result<Committed, Error> {
+        let at = terms.environment.now();
+        let input = Input { at, entropy: terms.environment.entropy(), command };
+        let events = decide(&self.chat, terms.rules, input)?;
+        if events.is_empty() {
+            return Ok(Committed::default());
+        }
+        let mut chat = self.chat.clone();
+        let mut head = self.head;
+        let (mut sealed, mut rows, mut recorded) = (Vec::new(), Vec::new(), Vec::new());
+        for event in events {
+            let next = Recorded { seq: head.seq + 1, at, event };
+            let seal = chain::seal(head, &next).map_err(agent_world_store::Error::from)?;
+            head = seal.head();
+            sealed.push(seal);
+            let before = chat.clone();
+            apply(&mut chat, &next);
+            rows.extend(view::rows(&before, &chat, &next));
+            recorded.push(next);
+        }
+        let snapshot = self.snapshot_of(&chat)?;
+        let append = Append {
+            chat: chat.id.clone(),
+            world: chat.world.clone(),
+            world_version: terms.rules.world.version,
+            expected: self.head,
+            fence: terms.fence,
+            events: sealed,
+            rows: rows.clone(),
+            view: view::chat_view(&chat, at),
+            life: chat.life,
+            wake: wake(&outstanding(&chat)),
+            snapshot: snapshot.clone(),
+            idempotency: terms.key.map(|key| Idempotency { key, outcome: receipt(&recorded) }),
+        };
+        kill_point::reached(kill_point::BEFORE_APPEND);
+        let appended = terms.store.append(append).await?;
+        kill_point::reached(kill_point::AFTER_APPEND);
+        self.snapshot = snapshot.map_or(self.snapshot, |snapshot| snapshot.seq);
+        self.chat = chat;
+        self.head = head;
+        Ok(Committed { events: recorded, rows, position: Some(appended.position) })
+    }
+
+    fn snapshot_of(&self, chat: &Chat) -> Result<Option<Snapshot>, Error> {
+        if chat.head < self.snapshot + SNAPSHOT_EVERY {
+            return Ok(None);
+        }
+        let state = serde_json::to_string(chat).map_err(agent_world_store::Error::from)?;
+        Ok(Some(Snapshot { seq: chat.head, state }))
+    }
+}
+
+/// What a repeated request is answered with: the events the first one caused.
+fn receipt(recorded: &[Recorded]) -> String {
+    let seq = recorded.first().map_or(0, |first| first.seq);
+    seq.to_string()
+}

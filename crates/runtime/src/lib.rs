@@ -1,0 +1,26 @@
+//! Agent World as a library: owns live chats, performs what they owe, and goes on after a crash.
+//!
+//! Open a store, register models and tools, start an [`Engine`]; then post messages, subscribe to events and
+//! decide what waits for approval. Every rule is in `core`; this crate only carries out what follows from it.
+
+mod chat_task;
+mod effects;
+mod engine;
+mod environment;
+mod error;
+mod feed;
+mod kill_point;
+mod ledger;
+mod read_result;
+mod recover;
+mod worlds;
+
+pub use agent_world_core as core;
+pub use agent_world_llm as llm;
+pub use agent_world_store as store;
+pub use agent_world_tools as tools;
+
+pub use engine::{Builder, Engine, Mode, NewMessage, Options, Posted};
+pub use environment::{Environment, System};
+pub use error::Error;
+pub use feed::{Chunk, FeedItem, Subscription};

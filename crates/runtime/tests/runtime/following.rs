@@ -1,0 +1,150 @@
+//! Whoever follows along gets every stored event once and in order, from wherever it goes on.
+
+use agent_world_core::command::Scope as Reach;
+use agent_world_core::ids::ChatId;
+use agent_world_llm::scripted::{Answer, Scripted};
+use agent_world_runtime::{Engine, FeedItem, NewMessage};
+use agent_world_store::{Scope, StoredEvent};
+use futures::future::join_all;
+
+use crate::stage::{Backend, Setup, Stage, call, doing, free, on_both_stores, spec};
+
+on_both_stores!(
+    from_any_cursor_every_later_event_comes_once_and_in_order,
+    a_visitor_sees_what_the_worker_writes_and_the_worker_what_a_visitor_leaves,
+    subscribers_that_reconnect_at_random_see_exactly_what_is_stored,
+);
+
+async fn from_any_cursor_every_later_event_comes_once_and_in_order(backend: Backend) {
+    let tool = doing(spec("act"));
+    let stage = Setup::of(&["ada"]).tool(&tool).open(backend).await;
+    let elsewhere = stage.new_chat().await;
+    for chat in [&stage.chat, &elsewhere] {
+        stage.model.push("ada", call("act", "it"));
+        stage.model.push("ada", Answer::text("Done."));
+        stage.say_in(chat, "go").await;
+        let asked = stage.pending_in(chat, 1).await;
+        stage.approve(&asked[0].id, Reach::Once).await;
+        stage.idle_in(chat).await;
+    }
+    let scopes = [
+        Scope::All,
+        Scope::World(stage.world.clone()),
+        Scope::Chat(stage.chat.clone()),
+        Scope::Chat(elsewhere),
+    ];
+    for scope in scopes {
+        let stored = stage.store.events(&scope, 0, 1_000).await.unwrap();
+        assert!(stored.len() > 15, "{}", stored.len());
+        for cursor in 0..=stage.store.position().await.unwrap() {
+            let later: Vec<&StoredEvent> =
+                stored.iter().filter(|event| event.position > cursor).collect();
+            let mut events = stage.engine.subscribe(scope.clone(), cursor);
+            for expected in later {
+                let next = events.next().await.unwrap().unwrap();
+                assert_eq!(next, FeedItem::Stored(expected.clone()), "{scope:?} from {cursor}");
+            }
+        }
+    }
+}
+
+async fn a_visitor_sees_what_the_worker_writes_and_the_worker_what_a_visitor_leaves(
+    backend: Backend,
+) {
+    let stage = Setup::of(&["ada"]).open(backend).await;
+    let visitor = stage.visitor();
+    let scope = Scope::Chat(stage.chat.clone());
+    let position = stage.store.position().await.unwrap();
+    let mut here = stage.engine.subscribe(scope.clone(), position);
+    let mut there = visitor.subscribe(scope.clone(), position);
+    stage.model.push("ada", Answer::text("Hello."));
+    visitor.post(&stage.chat, NewMessage::human("hello")).await.unwrap();
+    stage.idle().await;
+    let stored = stage.store.events(&scope, position, 100).await.unwrap();
+    assert_eq!(stored.last().unwrap().sealed.kind, "turn_ended");
+    for events in [&mut here, &mut there] {
+        for expected in &stored {
+            assert_eq!(next_stored(events).await, *expected);
+        }
+    }
+}
+
+async fn next_stored(events: &mut agent_world_runtime::Subscription) -> StoredEvent {
+    loop {
+        if let FeedItem::Stored(event) = events.next().await.unwrap().unwrap() {
+            return event;
+        }
+    }
+}
+
+/// Reads a few events, goes away, comes back at its cursor, until it has read the end.
+async fn follow(engine: Engine, scope: Scope) -> Vec<StoredEvent> {
+    let mut seen: Vec<StoredEvent> = Vec::new();
+    loop {
+        let cursor = seen.last().map_or(0, |event| event.position);
+        let mut events = engine.subscribe(scope.clone(), cursor);
+        for _ in 0..rand::random_range(1..12) {
+            let event = next_stored(&mut events).await;
+            let end = event.sealed.payload.contains("The End");
+            seen.push(event);
+            if end {
+                return seen;
+            }
+        }
+    }
+}
+
+async fn converse(stage: &Stage, chat: &ChatId) {
+    for number in 0..12 {
+        stage.say_in(chat, &format!("message {number}")).await;
+        if number % 3 == 0 {
+            stage.idle_in(chat).await;
+        }
+    }
+    stage.idle_in(chat).await;
+}
+
+async fn subscribers_that_reconnect_at_random_see_exactly_what_is_stored(backend: Backend) {
+    let tool = doing(free("act"));
+    let chatty = Scripted::answering(|request| {
+        let called = request.input.len() % 2 == 0;
+        let reply = agent_world_core::item::Reply::text("And so on.");
+        let act = agent_world_core::item::Item::call("", "act", &serde_json::json!({"what": "it"}));
+        Ok(if called { reply } else { agent_world_core::item::Reply::of(vec![act]) })
+    });
+    let stage = Setup::of(&["ada"])
+        .tool(&tool)
+        .vendor("chatty", chatty)
+        .world(|world| {
+            world.agents[0].model = Some("chatty/any".to_owned());
+            world.max_iterations = 3;
+        })
+        .open(backend)
+        .await;
+    let visitor = stage.visitor();
+    let mut chats = vec![stage.chat.clone()];
+    for _ in 0..5 {
+        chats.push(stage.new_chat().await);
+    }
+    let mut readers = Vec::new();
+    for number in 0..24 {
+        let engine = if number % 3 == 0 { &visitor } else { &stage.engine };
+        let scope = match number % 2 {
+            0 => Scope::All,
+            _ => Scope::World(stage.world.clone()),
+        };
+        readers.push((scope.clone(), tokio::spawn(follow(engine.clone(), scope))));
+    }
+    join_all(chats.iter().map(|chat| converse(&stage, chat))).await;
+    stage.engine.rename_chat(&stage.chat, "The End", "eve").await.unwrap();
+    for (scope, reader) in readers {
+        let seen = reader.await.unwrap();
+        let stored = stage.store.events(&scope, 0, 100_000).await.unwrap();
+        let positions = |events: &[StoredEvent]| -> Vec<u64> {
+            events.iter().map(|event| event.position).collect()
+        };
+        assert_eq!(positions(&seen), positions(&stored), "{scope:?}");
+        assert!(seen == stored);
+        assert!(stored.len() > 300, "{}", stored.len());
+    }
+}

@@ -1,0 +1,166 @@
+//! What is kept of a call's result and of the tokens used: long results whole, usage per call and in sums.
+
+use agent_world_core::event::Event;
+use agent_world_core::ids::TurnId;
+use agent_world_core::item::Usage;
+use agent_world_llm::scripted::Answer;
+use agent_world_store::{UsageScope, UsageTotal};
+use agent_world_tools::scripted::Scripted;
+use serde_json::json;
+
+use crate::stage::{Backend, Setup, Stage, call, doing, free, on_both_stores, shown};
+
+on_both_stores!(
+    a_long_result_is_cut_for_the_model_and_can_be_read_on,
+    another_agent_cannot_read_the_result,
+    usage_is_recorded_for_every_call_and_summed,
+);
+
+/// Numbered lines, so that every place in it is unlike every other.
+fn long_text() -> String {
+    (0..4_000).map(|line| format!("line {line}\n")).collect()
+}
+
+async fn a_long_result_is_cut_for_the_model_and_can_be_read_on(backend: Backend) {
+    let text = long_text();
+    let tool = Scripted::text(free("act"), text.clone());
+    let stage = Setup::of(&["ada"])
+        .tool(&tool)
+        .world(|world| world.result_limit = 1_000)
+        .open(backend)
+        .await;
+    stage.model.push("ada", call("act", "it"));
+    stage.model.push("ada", Answer::text("Long."));
+    stage.say("go").await;
+    stage.idle().await;
+    let told = shown(&stage.model.requests()[1]);
+    let cut = told.last().unwrap();
+    assert!(cut.len() < 1_300, "{}", cut.len());
+    assert!(cut.contains("[cut: characters 800 to "), "{cut}");
+    assert!(cut.contains("read_tool_result"), "{cut}");
+    assert!(cut.ends_with("line 3999\n"), "{cut}");
+    let stored = stage.calls().await[0].clone();
+    assert_eq!(stored.output.unwrap().text, text, "stored whole");
+
+    // As the note says, piece by piece, with a limit that lets the pieces through.
+    stage.change_world(|world| world.result_limit = 100_000).await;
+    let mut read: String = text.chars().take(800).collect();
+    let mut offset = 800;
+    while offset < text.len() {
+        let arguments = json!({"call_id": stored.id, "offset": offset});
+        stage.model.push("ada", Answer::call("read_tool_result", arguments));
+        stage.model.push("ada", Answer::text("Go on."));
+        stage.say("read on").await;
+        stage.idle().await;
+        let piece = stage.calls().await.pop().unwrap().output.unwrap().text;
+        let piece = match piece.split_once("\n[characters ") {
+            Some((piece, note)) => {
+                assert!(note.contains("read on with offset "), "{note}");
+                piece.to_owned()
+            }
+            None => piece,
+        };
+        assert!(!piece.is_empty());
+        offset += piece.chars().count();
+        read.push_str(&piece);
+    }
+    assert_eq!(read, text);
+}
+
+async fn another_agent_cannot_read_the_result(backend: Backend) {
+    let tool = doing(free("act"));
+    let stage = Setup::of(&["ada", "bob"]).tool(&tool).open(backend).await;
+    stage.model.push("ada", call("act", "a secret"));
+    stage.model.push("ada", Answer::text("Done."));
+    stage.say("@ada go").await;
+    stage.idle().await;
+    let call = stage.calls().await[0].id.clone();
+    let read = || Answer::call("read_tool_result", json!({"call_id": call}));
+
+    stage.model.push("bob", read());
+    stage.model.push("bob", Answer::text("No luck."));
+    stage.say("@bob what did ada do?").await;
+    stage.idle().await;
+    let output = stage.calls().await[1].output.clone().unwrap();
+    assert!(output.text.starts_with("you made no call"), "{output:?}");
+    assert_eq!(stage.states().await[1], "failed");
+
+    // Nor can the agent itself from another chat.
+    let elsewhere = stage.new_chat().await;
+    stage.model.push("ada", read());
+    stage.model.push("ada", Answer::text("No luck."));
+    stage.say_in(&elsewhere, "@ada what did you do?").await;
+    stage.idle_in(&elsewhere).await;
+    let calls = stage.store.calls(&elsewhere, None, 10).await.unwrap();
+    assert!(calls[0].output.as_ref().unwrap().text.starts_with("you made no call"));
+}
+
+fn tokens(input: u64, output: u64) -> Usage {
+    Usage {
+        input_tokens: input,
+        output_tokens: output,
+        total_tokens: input + output,
+        ..Usage::default()
+    }
+}
+
+fn total(agent: &str, model_calls: u64, usage: Usage) -> UsageTotal {
+    UsageTotal {
+        agent: agent.into(),
+        model_calls,
+        usage,
+    }
+}
+
+async fn turns(stage: &Stage) -> Vec<TurnId> {
+    let started = |event| match event {
+        Event::TurnStarted(started) => Some(started.turn),
+        _ => None,
+    };
+    let log = stage.log(&stage.chat).await;
+    log.into_iter().filter_map(started).collect()
+}
+
+async fn usage_is_recorded_for_every_call_and_summed(backend: Backend) {
+    let tool = doing(free("act"));
+    let stage = Setup::of(&["ada", "bob"]).tool(&tool).open(backend).await;
+    stage.model.push("ada", call("act", "it").with_usage(tokens(10, 1)));
+    stage.model.push("ada", Answer::text("Done.").with_usage(tokens(20, 2)));
+    stage.say("@ada go").await;
+    stage.idle().await;
+    stage.model.push("ada", Answer::text("Yes.").with_usage(tokens(40, 4)));
+    stage.model.push("bob", Answer::text("Yes.").with_usage(tokens(300, 30)));
+    stage.say("both of you?").await;
+    stage.idle().await;
+    let elsewhere = stage.new_chat().await;
+    stage.model.push("bob", Answer::text("Here.").with_usage(tokens(5_000, 0)));
+    stage.say_in(&elsewhere, "@bob where?").await;
+    stage.idle_in(&elsewhere).await;
+
+    let usage = async |scope| stage.store.usage(&scope).await.unwrap();
+    let first = turns(&stage).await[0].clone();
+    assert_eq!(
+        usage(UsageScope::Turn(stage.chat.clone(), first)).await,
+        [total("ada", 2, tokens(30, 3))]
+    );
+    assert_eq!(
+        usage(UsageScope::Chat(stage.chat.clone())).await,
+        [total("ada", 3, tokens(70, 7)), total("bob", 1, tokens(300, 30))]
+    );
+    assert_eq!(
+        usage(UsageScope::World(stage.world.clone())).await,
+        [total("ada", 3, tokens(70, 7)), total("bob", 2, tokens(5_300, 30))]
+    );
+    let recorded: Vec<u64> = stage
+        .log(&stage.chat)
+        .await
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::ReplyRecorded(reply) if reply.agent.as_str() == "ada" => {
+                Some(reply.usage.input_tokens)
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(recorded, [10, 20, 40]);
+}
