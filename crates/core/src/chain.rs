@@ -48,6 +48,8 @@ pub enum Unreadable {
     Newer { seq: u64, version: u32 },
     #[error("event {seq} of type `{kind}` cannot be read: {source}")]
     Payload { seq: u64, kind: String, source: serde_json::Error },
+    #[error("event {seq} is filed as `{kind}` and says that it is `{actual}`")]
+    Mislabelled { seq: u64, kind: String, actual: &'static str },
     #[error("event {seq} cannot be written: {source}")]
     Unwritable { seq: u64, source: serde_json::Error },
 }
@@ -88,11 +90,13 @@ impl Sealed {
         if self.version > FORMAT {
             return Err(Unreadable::Newer { seq: self.seq, version: self.version });
         }
-        let event = serde_json::from_str(&self.payload).map_err(|source| Unreadable::Payload {
-            seq: self.seq,
-            kind: self.kind.clone(),
-            source,
+        let event: Event = serde_json::from_str(&self.payload).map_err(|source| {
+            Unreadable::Payload { seq: self.seq, kind: self.kind.clone(), source }
         })?;
+        if event.kind() != self.kind {
+            let (seq, kind) = (self.seq, self.kind.clone());
+            return Err(Unreadable::Mislabelled { seq, kind, actual: event.kind() });
+        }
         Ok(Recorded { seq: self.seq, at: self.at, event })
     }
 }
@@ -112,7 +116,7 @@ impl fmt::Debug for Hash {
 impl Hash {
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
-        if text.len() != 64 || !text.is_ascii() {
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
         for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {

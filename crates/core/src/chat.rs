@@ -197,10 +197,14 @@ impl Chat {
     /// Whether no earlier call of a batch that runs in order is still to settle.
     pub fn comes_next(&self, call: &Call) -> bool {
         match self.turns.get(&call.made.turn).map(|turn| &turn.phase) {
-            Some(Phase::RunningTools { calls, order: Order::Sequential }) => calls
-                .iter()
-                .take_while(|id| **id != call.made.call)
-                .all(|id| self.calls.get(id).is_none_or(|earlier| earlier.is_settled())),
+            Some(Phase::RunningTools { calls, order: Order::Sequential })
+                if calls.contains(&call.made.call) =>
+            {
+                calls
+                    .iter()
+                    .take_while(|id| **id != call.made.call)
+                    .all(|id| self.calls.get(id).is_none_or(|earlier| earlier.is_settled()))
+            }
             _ => true,
         }
     }

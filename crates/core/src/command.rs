@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::Timestamp;
 use crate::event::{Attendance, Copied, ForkOrigin, Output, Position};
-use crate::ids::{AgentId, ApprovalId, CallId, GrantId, MessageId, TurnId, WorldId};
+use crate::ids::{AgentId, ApprovalId, CallId, GrantId, MessageId, RuleId, TurnId, WorldId};
 use crate::item::{Part, Reply};
 use crate::policy::Match;
 use crate::sender::Sender;
@@ -192,6 +192,10 @@ pub enum Rejection {
     ClaimMismatch { approval: ApprovalId, field: &'static str, stated: String, actual: String },
     #[error("approval {approval} does not offer `{scope}`; choose one of its options")]
     NotOffered { approval: ApprovalId, scope: &'static str },
+    #[error(
+        "rule {rule} denies this call, whoever approves it; change the rule or deny the request"
+    )]
+    DeniedByRule { rule: RuleId },
     #[error("the narrower match does not cover the call it was given for")]
     MatchDoesNotCover,
     #[error("the edited arguments are refused: {0}")]
@@ -221,6 +225,7 @@ impl Rejection {
             Rejection::ApprovalNotPending(_) => "approval_not_pending",
             Rejection::ClaimMismatch { .. } => "approval_mismatch",
             Rejection::NotOffered { .. } => "choice_not_offered",
+            Rejection::DeniedByRule { .. } => "denied_by_rule",
             Rejection::MatchDoesNotCover => "match_does_not_cover",
             Rejection::InvalidArguments(_) => "arguments_invalid",
             Rejection::UnknownGrant(_) => "grant_not_found",

@@ -195,6 +195,7 @@ pub enum NoticeCode {
     IterationLimit,
     AgentGone,
     ReplyIncomplete,
+    ReplyEmpty,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -25,7 +25,6 @@ use crate::sender::Sender;
 pub const REQUEST_APPROVAL: &str = "client.requestApproval";
 
 /// A change of the read models of one chat.
-#[allow(clippy::large_enum_variant, reason = "rows are few and written at once")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
     /// Insert.

@@ -84,8 +84,11 @@ pub(crate) fn tell_changed(shared: &Arc<Shared>, chat: &ChatId, seq: u64) {
 /// Makes a chat active because it owes something.
 pub(crate) fn take_up(shared: &Arc<Shared>, chat: &ChatId) {
     if let Ok(handle) = reach(shared, chat) {
-        // Full: it is awake already.
-        handle.mailbox.try_send(Ask::Due).ok();
+        // With something in its mailbox it is awake already. It stays due until it has looked, so it is told again;
+        // and a chat that is held up must have room for what people say.
+        if handle.mailbox.capacity() == handle.mailbox.max_capacity() {
+            handle.mailbox.try_send(Ask::Due).ok();
+        }
     }
 }
 
@@ -128,10 +131,11 @@ fn refuse(asks: &mut mpsc::Receiver<Ask>, error: &Error) {
     while let Ok(ask) = asks.try_recv() {
         if let Ask::Input { answer, .. } = ask {
             let copy = match error {
-                Error::Store(store::Error::Visitor) => store::Error::Visitor,
-                error => store::Error::Unavailable(error.to_string()),
+                Error::ShuttingDown => Error::ShuttingDown,
+                Error::Store(store::Error::Visitor) => Error::Store(store::Error::Visitor),
+                error => Error::Store(store::Error::Unavailable(error.to_string())),
             };
-            answer.send(Err(Error::Store(copy))).ok();
+            answer.send(Err(copy)).ok();
         }
     }
 }
@@ -145,7 +149,8 @@ struct ChatTask {
     transcript: Option<Transcript>,
     running: BTreeMap<Effect, CancellationToken>,
     effects: JoinSet<Command>,
-    names: HashMap<task::Id, Effect>,
+    /// What each spawned task performs. One that was cancelled has nothing to report.
+    names: HashMap<task::Id, (Effect, CancellationToken)>,
     /// Somebody else performs this chat's effects now, or the engine shuts down: do nothing more.
     over: bool,
     /// An append's fate is not known: read the log before trusting the ledger.
@@ -369,6 +374,8 @@ impl ChatTask {
             && let Err(error) = self.rest().await
         {
             tracing::debug!(%error, "stays due and is looked at again");
+            // What it is due for may have been written by another process.
+            self.doubtful |= matches!(error, Error::Store(store::Error::Conflict { .. }));
         }
     }
 
@@ -514,8 +521,8 @@ impl ChatTask {
         work: impl Future<Output = Command> + Send + 'static,
     ) {
         let task = self.effects.spawn(work);
-        self.running.insert(effect.clone(), cancelled);
-        self.names.insert(task.id(), effect);
+        self.running.insert(effect.clone(), cancelled.clone());
+        self.names.insert(task.id(), (effect, cancelled));
     }
 
     /// An effect stays under way until its end is recorded: it must not be started a second time meanwhile.
@@ -527,7 +534,10 @@ impl ChatTask {
                 (error.id(), None)
             }
         };
-        let Some(effect) = self.names.remove(&id) else {
+        // The same effect may be owed anew by now; the end of the cancelled one is not its end.
+        let Some((effect, _)) =
+            self.names.remove(&id).filter(|(_, cancelled)| !cancelled.is_cancelled())
+        else {
             return;
         };
         kill_point::reached(match effect {

@@ -599,13 +599,17 @@ impl NewMessage {
 }
 
 fn posted(committed: Committed) -> Result<Posted, Error> {
-    let position = committed.position.unwrap_or_default();
-    let message = committed.events.into_iter().find_map(|recorded| match recorded.event {
-        Event::MessagePosted(posted) => Some(posted.message),
-        _ => None,
-    });
+    // Events of one append have neighbouring positions, the last one's is known.
+    let positions = (0..=committed.position.unwrap_or_default()).rev();
+    let message =
+        positions.zip(committed.events.into_iter().rev()).find_map(|(position, recorded)| {
+            match recorded.event {
+                Event::MessagePosted(posted) => Some((position, posted.message)),
+                _ => None,
+            }
+        });
     match message {
-        Some(message) => Ok(Posted { message, position }),
+        Some((position, message)) => Ok(Posted { message, position }),
         None => Err(Error::Store(store::Error::Corrupt("a post left no message".to_owned()))),
     }
 }

@@ -14,7 +14,7 @@ const PAGE: usize = 256;
 
 /// Runs until the engine shuts down.
 pub(crate) async fn watch(shared: Arc<Shared>) {
-    let mut seen = 0;
+    let mut seen = None;
     loop {
         if let Err(error) = look(&shared, &mut seen).await {
             tracing::warn!(%error, "the store could not be asked for due work; trying again");
@@ -27,23 +27,24 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
     }
 }
 
-async fn look(shared: &Arc<Shared>, seen: &mut u64) -> Result<(), Error> {
-    let first = *seen == 0;
+async fn look(shared: &Arc<Shared>, seen: &mut Option<u64>) -> Result<(), Error> {
     // What is stored at the start needs no telling: subscribers read it, and due chats are found below.
-    let changes = match first {
-        true => shared.store.changes(shared.store.position().await?).await?,
-        false => shared.store.changes(*seen).await?,
+    let after = match *seen {
+        Some(position) => position,
+        None => shared.store.position().await?,
     };
-    if changes.position > *seen {
-        shared.feed.stored(changes.position);
-    }
+    let changes = shared.store.changes(after).await?;
+    // Whoever is told that settings have changed must not find the old ones.
     for world in &changes.worlds {
         shared.worlds.forget(world);
     }
     for (chat, seq) in &changes.chats {
         chat_task::tell_changed(shared, chat, *seq);
     }
-    *seen = changes.position;
+    if *seen < Some(changes.position) {
+        shared.feed.stored(changes.position);
+    }
+    *seen = Some(changes.position);
     if shared.mode == Mode::Worker {
         take_up_due(shared).await?;
     }

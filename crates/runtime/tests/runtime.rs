@@ -4,12 +4,7 @@
 //! log, so that none depends on how fast the machine is; where timers matter, time is virtual.
 
 // Tests may panic: that is how they fail.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 #[path = "runtime/processes.rs"]
 mod processes;

@@ -49,7 +49,10 @@ impl Draft<'_> {
             message: MessageId::next(&mut self.ids),
             question: match &spec.approval.message {
                 Some(template) => display::fill_template(template, &call.made.arguments),
-                None => format!("{} wants to run {}", call.made.agent, spec.name),
+                None => {
+                    let tool = display::reveal_line(&spec.name);
+                    format!("{} wants to run {tool}", call.made.agent)
+                }
             },
             shown: shown.text,
             options,
@@ -77,6 +80,10 @@ impl Draft<'_> {
                 check_offered(&request, scope)?;
                 let edited = self.check_edited(&call, arguments)?;
                 let approved = edited.as_ref().unwrap_or(&call.made.arguments);
+                let question = Question { arguments: approved, ..question_of(&call) };
+                if let Some(rule) = self.denial(question) {
+                    return Err(Rejection::DeniedByRule { rule: rule.id.clone() });
+                }
                 if !policy::all_hold(&matches, approved) {
                     return Err(Rejection::MatchDoesNotCover);
                 }
@@ -118,7 +125,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Edited arguments are held to the same schema and the same denials as the model's.
+    /// Edited arguments are held to the same schema as the model's.
     fn check_edited(&self, call: &Call, edited: Option<Value>) -> Result<Option<Value>, Rejection> {
         let Some(edited) = edited else {
             return Ok(None);
@@ -129,13 +136,7 @@ impl Draft<'_> {
         })?;
         let edited =
             arguments::validate(edited, &spec.parameters).map_err(Rejection::InvalidArguments)?;
-        let question = Question { agent: &call.made.agent, tool: name, arguments: &edited };
-        match self.judge(spec, question) {
-            verdict if verdict.ruling == Ruling::Deny => Err(Rejection::InvalidArguments(
-                "a rule of this world denies a call with these arguments".to_owned(),
-            )),
-            _ => Ok(Some(edited).filter(|edited| *edited != call.made.arguments)),
-        }
+        Ok(Some(edited).filter(|edited| *edited != call.made.arguments))
     }
 
     fn permission(
@@ -206,7 +207,7 @@ impl Draft<'_> {
             })
             .collect();
         for (approval, call) in waiting {
-            if covers(question_of(&call)) && !self.is_denied(&call) {
+            if covers(question_of(&call)) && self.denial(question_of(&call)).is_none() {
                 let decision = Decision::Approved { scope: Permission::Once, arguments: None };
                 self.settle(&approval, &call, decision, decider.clone());
                 self.after_call(&call);
@@ -214,13 +215,10 @@ impl Draft<'_> {
         }
     }
 
-    /// A denial written since the request was made is stronger than any grant.
-    fn is_denied(&self, call: &Call) -> bool {
+    /// A denial is stronger than any permission, also one written after the request was made.
+    fn denial(&self, question: Question<'_>) -> Option<&Rule> {
         let policy = &self.rules.world.policy;
-        policy
-            .rules
-            .iter()
-            .any(|rule| rule.ruling == Ruling::Deny && rule.covers(question_of(call)))
+        policy.rules.iter().find(|rule| rule.ruling == Ruling::Deny && rule.covers(question))
     }
 
     pub(super) fn expire_approvals(&mut self) -> Result<(), Rejection> {

@@ -160,6 +160,11 @@ impl Draft<'_> {
             let agent = Some(open.agent.clone());
             self.notice(NoticeCode::ReplyIncomplete, text, agent, Some(reply.clone()));
         }
+        if made.is_empty() && spoken.trim().is_empty() {
+            let text = format!("{} answered with an empty reply", open.agent);
+            let agent = Some(open.agent.clone());
+            self.notice(NoticeCode::ReplyEmpty, text, agent, open.answered.clone());
+        }
         if made.is_empty() {
             self.finish_turn(&open, reply, &spoken);
         } else {

@@ -29,7 +29,8 @@ pub(crate) fn run(
         agent: call.made.agent.clone(),
         arguments: call.arguments().clone(),
         working_directory: call.made.working_directory.as_ref().map(PathBuf::from),
-        cancelled: cancelled.clone(),
+        // A child: the end of its time ends the tool and is still something to report.
+        cancelled: cancelled.child_token(),
     };
     let (id, attempt) = (call.made.call.clone(), call.attempt);
     async move {
@@ -50,6 +51,7 @@ async fn within(
     limit: Duration,
     grace: Duration,
 ) -> ToolResult {
+    let told = invocation.cancelled.clone();
     let mut running = std::pin::pin!(tool.run(invocation));
     let timed_out = tokio::select! {
         biased;
@@ -60,7 +62,7 @@ async fn within(
         () = cancelled.cancelled() => false,
         () = tokio::time::sleep(limit) => true,
     };
-    cancelled.cancel();
+    told.cancel();
     let last_words = match tokio::time::timeout(grace, running).await {
         Ok(Ok(output) | Err(Failure(output))) => output,
         Err(_) => Output::text(""),

@@ -52,10 +52,7 @@ async fn three_calls_ask_at_once_and_each_runs_as_soon_as_it_is_approved(backend
     assert_eq!(done(&tool), ["two", "three", "one"]);
     let requests = stage.model.requests();
     assert_eq!(requests.len(), 2, "and is called once");
-    assert_eq!(
-        shown(&requests[1])[4..],
-        ["= did one", "= did two", "= did three"]
-    );
+    assert_eq!(shown(&requests[1])[4..], ["= did one", "= did two", "= did three"]);
     exactly_one_result_per_call(&requests[1].input);
 }
 
@@ -98,10 +95,7 @@ async fn results_may_come_in_any_order_and_are_shown_in_the_order_of_the_calls(b
     stage.idle().await;
     let requests = stage.model.requests();
     assert_eq!(requests.len(), 2);
-    assert_eq!(
-        shown(&requests[1])[4..],
-        ["= did one", "= did two", "= did three"]
-    );
+    assert_eq!(shown(&requests[1])[4..], ["= did one", "= did two", "= did three"]);
 }
 
 async fn without_parallel_tool_calls_one_runs_after_another(backend: Backend) {
@@ -122,8 +116,8 @@ async fn without_parallel_tool_calls_one_runs_after_another(backend: Backend) {
     stage.model.push("ada", Answer::calls(made));
     stage.model.push("ada", Answer::text("Done."));
     stage.say("go").await;
-    assert!(!stage.model.requests()[0].parallel_tool_calls);
     tool.received(1).await;
+    assert!(!stage.model.requests()[0].parallel_tool_calls);
     // Approved already, the second waits for the first; the third for both.
     let asked = stage.pending(1).await;
     stage.approve(&asked[0].id, Scope::Once).await;
@@ -191,10 +185,7 @@ fn a_tool_past_its_time_is_cancelled_and_the_model_is_told() {
     perform_in_virtual_time(|backend| async move {
         let told_to_end = gate();
         let witness = Arc::clone(&told_to_end);
-        let spec = ToolSpec {
-            timeout_seconds: 45,
-            ..free("act")
-        };
+        let spec = ToolSpec { timeout_seconds: 45, ..free("act") };
         let tool = Scripted::new(spec, move |invocation| {
             let witness = Arc::clone(&witness);
             async move {
@@ -248,10 +239,7 @@ struct OneSecond(ShellCmd);
 #[async_trait::async_trait]
 impl agent_world_tools::Tool for OneSecond {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            timeout_seconds: 1,
-            ..self.0.spec()
-        }
+        ToolSpec { timeout_seconds: 1, ..self.0.spec() }
     }
 
     async fn run(

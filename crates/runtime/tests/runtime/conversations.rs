@@ -4,7 +4,9 @@ use agent_world_llm::scripted::Answer;
 use agent_world_runtime::NewMessage;
 use futures::future::join_all;
 
-use crate::stage::{Backend, Setup, call, calls, doing, done, free, gate, on_both_stores, shown, spec};
+use crate::stage::{
+    Backend, Setup, call, calls, doing, done, free, gate, on_both_stores, shown, spec,
+};
 
 on_both_stores!(
     a_message_is_answered,
@@ -65,10 +67,7 @@ async fn what_arrives_while_an_agent_is_busy_is_answered_together_by_its_next_tu
     let requests = stage.model.requests();
     assert_eq!(requests.len(), 2);
     assert_eq!(shown(&requests[0]), ["User: one"]);
-    assert_eq!(
-        shown(&requests[1]),
-        ["User: one", "Assistant: One.", "User: two", "User: three"]
-    );
+    assert_eq!(shown(&requests[1]), ["User: one", "Assistant: One.", "User: two", "User: three"]);
 }
 
 async fn what_arrives_while_a_batch_is_open_joins_after_the_results(backend: Backend) {
@@ -108,7 +107,9 @@ async fn none_of_many_messages_posted_at_once_is_lost_or_shown_twice(backend: Ba
     stage.model.push("ada", Answer::text("All read."));
     stage.say("first").await;
     stage.model.received(1).await;
-    let posts = (0..50).map(|number| stage.engine.post(&stage.chat, NewMessage::human(format!("message {number}."))));
+    let posts = (0..50).map(|number| {
+        stage.engine.post(&stage.chat, NewMessage::human(format!("message {number}.")))
+    });
     for posted in join_all(posts).await {
         posted.unwrap();
     }
@@ -130,10 +131,7 @@ async fn none_of_many_messages_posted_at_once_is_lost_or_shown_twice(backend: Ba
 async fn the_same_post_twice_is_one_message_and_gets_the_same_answer(backend: Backend) {
     let stage = Setup::of(&["ada"]).open(backend).await;
     stage.model.push("ada", Answer::text("Once."));
-    let message = NewMessage {
-        key: Some("post-1".to_owned()),
-        ..NewMessage::human("only once")
-    };
+    let message = NewMessage { key: Some("post-1".to_owned()), ..NewMessage::human("only once") };
     let first = stage.engine.post(&stage.chat, message.clone()).await.unwrap();
     stage.idle().await;
     let again = stage.engine.post(&stage.chat, message.clone()).await.unwrap();

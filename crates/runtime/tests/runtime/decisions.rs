@@ -11,8 +11,8 @@ use agent_world_runtime::{Error, NewMessage};
 use futures::future::join_all;
 
 use crate::stage::{
-    Backend, Setup, approval_of, call, calls, doing, done, on_both_stores,
-    perform_in_virtual_time, shown, spec,
+    Backend, Setup, approval_of, call, calls, doing, done, on_both_stores, perform_in_virtual_time,
+    shown, spec,
 };
 
 on_both_stores!(
@@ -104,9 +104,7 @@ async fn of_a_hundred_racing_decisions_exactly_one_wins(backend: Backend) {
     assert!(lost.iter().all(|told| told == state), "all are told the one decision");
     assert!(lost.len() > 50, "{}", lost.len());
     let decided = stage.log(&stage.chat).await;
-    let decided = decided
-        .iter()
-        .filter(|event| matches!(event, Event::ApprovalDecided(_)));
+    let decided = decided.iter().filter(|event| matches!(event, Event::ApprovalDecided(_)));
     assert_eq!(decided.count(), 1);
     stage.idle().await;
     let approved = winner / 2 % 2 == 0;
@@ -119,10 +117,7 @@ async fn a_call_nobody_can_be_asked_about_is_denied_at_once(backend: Backend) {
     let stage = Setup::of(&["ada"]).tool(&tool).open(backend).await;
     stage.model.push("ada", call("act", "it"));
     stage.model.push("ada", Answer::text("Nobody is there."));
-    let message = NewMessage {
-        attendance: Attendance::Unattended,
-        ..NewMessage::human("go")
-    };
+    let message = NewMessage { attendance: Attendance::Unattended, ..NewMessage::human("go") };
     stage.engine.post(&stage.chat, message).await.unwrap();
     stage.idle().await;
     assert_eq!(tool.count(), 0);
@@ -147,6 +142,7 @@ fn a_request_nobody_answers_expires_and_a_late_decision_is_refused() {
         let stage = Setup::of(&["ada"])
             .tool(&tool)
             .world(|world| world.approval_timeout_seconds = Some(3_600))
+            .options(|options| options.poll = Duration::from_secs(1))
             .open(backend)
             .await;
         stage.model.push("ada", call("act", "it"));
@@ -162,10 +158,7 @@ fn a_request_nobody_answers_expires_and_a_late_decision_is_refused() {
         stage.idle().await;
         assert_eq!(stage.states().await, ["expired"]);
         let told = shown(&stage.model.requests()[1]);
-        assert_eq!(
-            told[2],
-            "= not executed: nobody answered the request for approval in time"
-        );
+        assert_eq!(told[2], "= not executed: nobody answered the request for approval in time");
         let late = stage.answer(&approval, approval_of(Scope::Once)).await;
         let Err(Error::AlreadySettled(view)) = late else {
             panic!("{late:?}");

@@ -32,9 +32,7 @@ async fn notice_codes(stage: &Stage) -> Vec<NoticeCode> {
 
 async fn a_model_that_fails_leaves_a_notice_and_the_turn_can_be_retried(backend: Backend) {
     let stage = Setup::of(&["ada"]).open(backend).await;
-    stage
-        .model
-        .push("ada", Answer::failure(Class::Overloaded, "come back later"));
+    stage.model.push("ada", Answer::failure(Class::Overloaded, "come back later"));
     stage.say("hello").await;
     stage.idle().await;
     let notices = stage.notices().await;
@@ -53,9 +51,7 @@ async fn a_retry_takes_the_turn_up_with_the_results_it_has(backend: Backend) {
     let tool = doing(free("act"));
     let stage = Setup::of(&["ada"]).tool(&tool).open(backend).await;
     stage.model.push("ada", call("act", "it"));
-    stage
-        .model
-        .push("ada", Answer::failure(Class::Network, "unplugged"));
+    stage.model.push("ada", Answer::failure(Class::Network, "unplugged"));
     stage.model.push("ada", Answer::text("It is done."));
     stage.say("go").await;
     stage.idle().await;
@@ -87,19 +83,14 @@ async fn an_unknown_vendor_is_named_in_a_notice(backend: Backend) {
 }
 
 async fn an_agent_without_a_model_is_told_apart(backend: Backend) {
-    let stage = Setup::of(&["ada"])
-        .world(|world| world.agents[0].model = None)
-        .open(backend)
-        .await;
+    let stage = Setup::of(&["ada"]).world(|world| world.agents[0].model = None).open(backend).await;
     stage.say("hello").await;
     stage.idle().await;
     let notices = stage.notices().await;
     assert!(notices[0].contains("ada has no model"), "{notices:?}");
 
     // With a default model the same turn can be taken up again.
-    stage
-        .change_world(|world| world.default_model = Some("scripted/any".to_owned()))
-        .await;
+    stage.change_world(|world| world.default_model = Some("scripted/any".to_owned())).await;
     stage.model.push("any", Answer::text("Now I can."));
     stage.engine.retry(&stage.chat, None).await.unwrap();
     stage.idle().await;
@@ -151,11 +142,8 @@ async fn a_tool_whose_code_panics_has_failed_and_the_engine_lives(backend: Backe
 
 async fn a_turn_that_calls_too_many_models_ends_with_a_visible_error(backend: Backend) {
     let tool = doing(free("act"));
-    let stage = Setup::of(&["ada"])
-        .tool(&tool)
-        .world(|world| world.max_iterations = 3)
-        .open(backend)
-        .await;
+    let stage =
+        Setup::of(&["ada"]).tool(&tool).world(|world| world.max_iterations = 3).open(backend).await;
     for _ in 0..5 {
         stage.model.push("ada", call("act", "it again"));
     }

@@ -7,9 +7,7 @@ use agent_world_llm::scripted::Answer;
 use agent_world_runtime::Error;
 use agent_world_store::MessagePage;
 
-use crate::stage::{
-    Backend, Setup, Stage, call, doing, done, gate, on_both_stores, shown, spec,
-};
+use crate::stage::{Backend, Setup, Stage, call, doing, done, gate, on_both_stores, shown, spec};
 
 on_both_stores!(
     editing_a_message_takes_back_all_that_followed_and_posts_the_new_text,
@@ -24,7 +22,6 @@ async fn editing_a_message_takes_back_all_that_followed_and_posts_the_new_text(b
     let stage = Setup::of(&["ada", "bob"]).tool(&tool).open(backend).await;
     let elsewhere = stage.new_chat().await;
     stage.model.push("ada", call("act", "elsewhere"));
-    stage.model.push("ada", Answer::text("Done elsewhere."));
     stage.say_in(&elsewhere, "@ada go").await;
     let untouched = stage.pending_in(&elsewhere, 1).await;
 
@@ -66,7 +63,7 @@ async fn editing_a_message_takes_back_all_that_followed_and_posts_the_new_text(b
 
     stage.approve(&untouched[0].id, Scope::Once).await;
     stage.idle_in(&elsewhere).await;
-    assert_eq!(stage.said_in(&elsewhere).await, ["human: @ada go", "ada: Done elsewhere."]);
+    assert_eq!(stage.said_in(&elsewhere).await, ["human: @ada go", "ada: Done."]);
     assert_eq!(done(&tool), ["elsewhere"]);
 }
 
@@ -89,7 +86,7 @@ async fn deleting_a_message_takes_back_all_that_followed(backend: Backend) {
     stage.say("third").await;
     stage.idle().await;
     assert_eq!(
-        shown(&stage.model.requests()[2]),
+        shown(&stage.requests_of("ada")[2]),
         ["User: first", "Assistant: One.", "User: third"]
     );
 }
@@ -138,7 +135,7 @@ async fn a_fork_has_the_history_but_no_grant_and_runs_nothing_again(backend: Bac
     stage.model.push("ada", Answer::text("Done two."));
     stage.say_in(&fork.id, "again").await;
     let asked = stage.pending_in(&fork.id, 1).await;
-    let told = shown(&stage.model.requests()[2]);
+    let told = shown(&stage.requests_of("ada")[2]);
     assert_eq!(told[2..], ["= did one", "Assistant: Done one.", "User: again"]);
     stage.approve(&asked[0].id, Scope::Once).await;
     stage.idle_in(&fork.id).await;
@@ -149,7 +146,7 @@ async fn a_fork_has_the_history_but_no_grant_and_runs_nothing_again(backend: Bac
     stage.model.push("ada", Answer::text("Here."));
     stage.say("and here?").await;
     stage.idle().await;
-    assert!(!shown(&stage.model.requests()[4]).join("\n").contains("two"));
+    assert!(!shown(&stage.requests_of("ada")[4]).join("\n").contains("two"));
     assert_eq!(stage.said_in(&fork.id).await.len(), 4);
 }
 
@@ -157,7 +154,6 @@ async fn a_fork_at_a_message_under_work_carries_no_open_work(backend: Backend) {
     let tool = doing(spec("act"));
     let stage = Setup::of(&["ada"]).tool(&tool).open(backend).await;
     stage.model.push("ada", call("act", "one"));
-    stage.model.push("ada", Answer::text("Done."));
     let posted = stage.say("go").await;
     let asked = stage.pending(1).await;
     let early = stage.engine.fork(&stage.chat, &posted.message.id, "eve").await.unwrap();
@@ -165,7 +161,6 @@ async fn a_fork_at_a_message_under_work_carries_no_open_work(backend: Backend) {
     for fork in [&early, &late] {
         assert!(!fork.activity.busy, "{fork:?}");
         assert!(stage.waiting_in(&fork.id).await.is_empty());
-        stage.model.push("fork", Answer::text("unused"));
     }
     assert_eq!(stage.model.requests().len(), 1, "no model is called for a fork");
     stage.approve(&asked[0].id, Scope::Once).await;
@@ -176,6 +171,6 @@ async fn a_fork_at_a_message_under_work_carries_no_open_work(backend: Backend) {
     stage.model.push("ada", Answer::text("Later, then."));
     stage.say_in(&late.id, "well?").await;
     stage.idle_in(&late.id).await;
-    let told = shown(stage.model.requests().last().unwrap());
+    let told = shown(stage.requests_of("ada").last().unwrap());
     assert_eq!(told[2], "= the chat was forked before this call had ended");
 }

@@ -4,7 +4,6 @@ use agent_world_core::command::{Rejection, Scope};
 use agent_world_core::event::Decider;
 use agent_world_core::ids::ChatId;
 use agent_world_core::view::{ApprovalState, ApprovalView};
-use agent_world_llm::scripted::Answer;
 use agent_world_runtime::Error;
 use agent_world_tools::scripted::Scripted;
 
@@ -30,7 +29,6 @@ async fn stage_with(backend: Backend) -> (Stage, Scripted) {
 /// Has an agent make one call in a chat.
 async fn have(stage: &Stage, chat: &ChatId, agent: &str, tool: &str, what: &str) {
     stage.model.push(agent, call(tool, what));
-    stage.model.push(agent, Answer::text("Done."));
     stage.say_in(chat, &format!("@{agent} go")).await;
 }
 
@@ -52,7 +50,6 @@ async fn a_session_grant_settles_its_siblings_and_covers_later_calls_until_revok
 ) {
     let (stage, tool) = stage_with(backend).await;
     stage.model.push("ada", calls("act", &["one", "two", "three"]));
-    stage.model.push("ada", Answer::text("Done."));
     stage.say("@ada go").await;
     let asked = stage.pending(3).await;
     stage.approve(&asked[1].id, Scope::Session).await;

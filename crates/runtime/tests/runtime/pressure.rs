@@ -1,7 +1,7 @@
 //! Too much to do, a store that fails for a while, and chats that leave memory: nothing accepted is lost.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use agent_world_core::command::Scope;
@@ -38,12 +38,24 @@ async fn idle_chats_leave_memory_and_come_back_for_a_message(backend: Backend) {
 fn a_chat_at_work_stays_and_one_that_only_waits_leaves_memory() {
     perform_in_virtual_time(|backend| async move {
         let tool = doing(spec("act"));
-        let stage = Setup::of(&["ada"]).tool(&tool).open(backend).await;
+        let stage = Setup::of(&["ada"])
+            .tool(&tool)
+            .options(|options| options.poll = Duration::from_secs(1))
+            .open(backend)
+            .await;
+        let writes = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&writes);
+        stage.memory().set_faults(move |operation: &Operation<'_>| {
+            if matches!(operation, Operation::Append { .. } | Operation::Write("set_wake")) {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+            Fault::Proceed
+        });
         let thinking = gate();
         stage.model.push("ada", call("act", "it").held_by(&thinking));
-        stage.model.push("ada", Answer::text("Done."));
         stage.say("go").await;
         tokio::time::sleep(Duration::from_secs(3_600)).await;
+        assert_eq!(writes.load(Ordering::SeqCst), 1, "waiting for a model costs no write");
         assert_eq!(stage.engine.resident_chats(), 1, "its model still thinks");
         thinking.add_permits(1);
         let asked = stage.pending(1).await;
@@ -59,11 +71,9 @@ fn a_chat_at_work_stays_and_one_that_only_waits_leaves_memory() {
 fn breakable(stage: &Stage) -> Arc<AtomicBool> {
     let broken = Arc::new(AtomicBool::new(false));
     let switch = Arc::clone(&broken);
-    stage.memory().set_faults(move |operation: &Operation<'_>| {
-        match operation {
-            Operation::Append { .. } if switch.load(Ordering::SeqCst) => Fault::FailBefore,
-            _ => Fault::Proceed,
-        }
+    stage.memory().set_faults(move |operation: &Operation<'_>| match operation {
+        Operation::Append { .. } if switch.load(Ordering::SeqCst) => Fault::FailBefore,
+        _ => Fault::Proceed,
     });
     broken
 }
@@ -71,13 +81,9 @@ fn breakable(stage: &Stage) -> Arc<AtomicBool> {
 #[test]
 fn a_full_mailbox_is_overloaded_and_loses_nothing_it_accepted() {
     perform_in_virtual_time(|backend| async move {
-        let stage = Setup::of(&["ada"])
-            .options(|options| options.mailbox = 8)
-            .open(backend)
-            .await;
+        let stage = Setup::of(&["ada"]).options(|options| options.mailbox = 8).open(backend).await;
         let thinking = gate();
         stage.model.push("ada", Answer::text("One.").held_by(&thinking));
-        stage.model.push("ada", Answer::text("The rest."));
         stage.say("first").await;
         stage.model.received(1).await;
         // The reply cannot be stored: the chat is occupied with trying, and its mailbox fills.
@@ -101,7 +107,9 @@ fn a_full_mailbox_is_overloaded_and_loses_nothing_it_accepted() {
                 (number, Err(other)) => panic!("{number}: {other}"),
             }
         }
-        assert_eq!((accepted.len(), refused), (8, 12));
+        // One place may be taken by the reminder that the chat has something to do.
+        assert!((7..=8).contains(&accepted.len()), "{accepted:?}");
+        assert_eq!(accepted.len() + refused, 20);
         stage.idle().await;
         let said = stage.said().await;
         for number in 0..20 {
@@ -109,7 +117,7 @@ fn a_full_mailbox_is_overloaded_and_loses_nothing_it_accepted() {
             let times = said.iter().filter(|said| **said == line).count();
             assert_eq!(times, usize::from(accepted.contains(&line)), "{line}");
         }
-        assert_eq!(said.last().unwrap(), "ada: The rest.");
+        assert!(said.last().unwrap().starts_with("ada: "), "{said:?}");
     });
 }
 
@@ -118,7 +126,11 @@ fn a_store_that_fails_for_a_while_delays_effects_and_loses_none() {
     perform_in_virtual_time(|backend| async move {
         let working = gate();
         let tool = doing(spec("act")).held_by(&working);
-        let stage = Setup::of(&["ada"]).tool(&tool).open(backend).await;
+        let stage = Setup::of(&["ada"])
+            .tool(&tool)
+            .options(|options| options.poll = Duration::from_secs(1))
+            .open(backend)
+            .await;
         let broken = breakable(&stage);
         let thinking = gate();
         stage.model.push("ada", call("act", "it").held_by(&thinking));
@@ -137,7 +149,10 @@ fn a_store_that_fails_for_a_while_delays_effects_and_loses_none() {
         let asked = stage.pending(1).await;
         broken.store(true, Ordering::SeqCst);
         let refused = stage.answer(&asked[0].id, crate::stage::approval_of(Scope::Once)).await;
-        assert!(matches!(refused, Err(Error::Store(_))), "an input is refused, not kept: {refused:?}");
+        assert!(
+            matches!(refused, Err(Error::Store(_))),
+            "an input is refused, not kept: {refused:?}"
+        );
         broken.store(false, Ordering::SeqCst);
         stage.approve(&asked[0].id, Scope::Once).await;
         tool.received(1).await;
@@ -170,10 +185,8 @@ fn a_post_whose_fate_was_unknown_can_be_repeated_under_its_key() {
             _ => Fault::Proceed,
         });
         stage.model.push("ada", Answer::text("Once."));
-        let message = NewMessage {
-            key: Some("post-1".to_owned()),
-            ..NewMessage::human("only once")
-        };
+        let message =
+            NewMessage { key: Some("post-1".to_owned()), ..NewMessage::human("only once") };
         let torn = stage.engine.post(&stage.chat, message.clone()).await;
         assert!(matches!(torn, Err(Error::Store(_))), "{torn:?}");
         let again = stage.engine.post(&stage.chat, message).await.unwrap();
@@ -197,11 +210,7 @@ fn a_store_that_cannot_be_read_at_the_start_delays_recovery_only() {
         let closed = stage.crash().await;
         let stage = closed.open().await;
         stage.memory().set_faults(move |_: &Operation<'_>| {
-            if switch.load(Ordering::SeqCst) {
-                Fault::FailBefore
-            } else {
-                Fault::Proceed
-            }
+            if switch.load(Ordering::SeqCst) { Fault::FailBefore } else { Fault::Proceed }
         });
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(stage.model.requests().len(), 1);

@@ -10,13 +10,10 @@ pub fn sleeping(parameter: &str) -> usize {
     let has = |path: std::path::PathBuf| {
         // A process may end between the listing and the look.
         let line = std::fs::read(path.join("cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0)
-            .any(|word| word == parameter.as_bytes())
+        line.split(|byte| *byte == 0).any(|word| word == parameter.as_bytes())
     };
     let entries = std::fs::read_dir("/proc").unwrap();
-    entries
-        .filter(|entry| has(entry.as_ref().unwrap().path()))
-        .count()
+    entries.filter(|entry| has(entry.as_ref().unwrap().path())).count()
 }
 
 /// Returns once exactly so many processes have this parameter. The kernel tells nobody, so it is asked again.

@@ -11,7 +11,7 @@ use agent_world_core::command::{Answer as Decision, Claims, Scope as Reach};
 use agent_world_core::config::{Agent, Approval, Mode as ToolMode, ToolSpec, World};
 use agent_world_core::event::{Event, Output};
 use agent_world_core::ids::{AgentId, ApprovalId, ChatId, WorldId};
-use agent_world_core::item::Item;
+use agent_world_core::item::{Item, Reply};
 use agent_world_core::view::{ApprovalView, CallView, ChatView, MessageRole};
 use agent_world_llm::scripted::{Answer, Scripted as Model};
 use agent_world_llm::{Model as AnyModel, Request};
@@ -68,11 +68,7 @@ pub fn perform<F: Future<Output = ()>>(backend: Backend, scene: impl FnOnce(Back
 
 /// Plays a scene in virtual time, with the store in memory: hours pass at once when everybody waits.
 pub fn perform_in_virtual_time<F: Future<Output = ()>>(scene: impl FnOnce(Backend) -> F) {
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
+    let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let limit = Duration::from_secs(7 * 86_400);
         let played = tokio::time::timeout(limit, scene(Backend::Memory)).await;
@@ -115,16 +111,16 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A world with these agents; each speaks with the scripted model of its own name.
+    /// A world with these agents; each speaks with the scripted model of its own name. What no scene has prepared
+    /// is answered with `Done.`
     pub fn of(agents: &[&str]) -> Self {
-        let clock = Clock {
-            began: tokio::time::Instant::now(),
-        };
+        let clock = Clock { began: tokio::time::Instant::now() };
         let mut world = World::new(WorldId::new("scene"), "Scene", clock.now());
         world.agents = agents.iter().map(|name| agent(name)).collect();
+        world.title_model = Some("scripted/titles".to_owned());
         let parts = Parts {
             clock: Arc::new(clock),
-            model: Model::new(),
+            model: Model::answering(|_| Ok(Reply::text("Done."))),
             others: Vec::new(),
             tools: Vec::new(),
             options: Options {
@@ -267,12 +263,7 @@ impl Stage {
             House::Memory(memory) => House::Memory(memory.restart()),
             sqlite => sqlite,
         };
-        Closed {
-            house,
-            parts: self.parts,
-            world: self.world,
-            chat: self.chat,
-        }
+        Closed { house, parts: self.parts, world: self.world, chat: self.chat }
     }
 
     pub async fn restart(self) -> Self {
@@ -296,9 +287,7 @@ impl Stage {
 
     pub async fn deny(&self, approval: &ApprovalId, reason: &str) -> ApprovalView {
         let reason = Some(reason.to_owned());
-        self.answer(approval, Decision::Deny { reason })
-            .await
-            .unwrap()
+        self.answer(approval, Decision::Deny { reason }).await.unwrap()
     }
 
     pub async fn answer(
@@ -306,12 +295,16 @@ impl Stage {
         approval: &ApprovalId,
         answer: Decision,
     ) -> Result<ApprovalView, Error> {
-        self.engine
-            .answer(approval, answer, "eve", Claims::default())
-            .await
+        self.engine.answer(approval, answer, "eve", Claims::default()).await
     }
 
     // What can be seen.
+
+    /// What the model of one name was asked, in order.
+    pub fn requests_of(&self, model: &str) -> Vec<Request> {
+        let requests = self.model.requests().into_iter();
+        requests.filter(|request| request.model == model).collect()
+    }
 
     /// Looks again after every stored event until there is something to see.
     pub async fn until<T>(&self, mut look: impl AsyncFnMut() -> Option<T>) -> T {
@@ -321,11 +314,7 @@ impl Stage {
             if let Some(seen) = look().await {
                 return seen;
             }
-            events
-                .next()
-                .await
-                .unwrap()
-                .expect("the engine has not ended");
+            events.next().await.unwrap().expect("the engine has not ended");
         }
     }
 
@@ -334,8 +323,7 @@ impl Stage {
     }
 
     pub async fn idle_in(&self, chat: &ChatId) {
-        self.until(async || (!self.view(chat).await.activity.busy).then_some(()))
-            .await;
+        self.until(async || (!self.view(chat).await.activity.busy).then_some(())).await;
     }
 
     /// Returns once so many requests of the stage's chat wait.
@@ -385,9 +373,7 @@ impl Stage {
     pub async fn log(&self, chat: &ChatId) -> Vec<Event> {
         let scope = Scope::Chat(chat.clone());
         let events = self.store.events(&scope, 0, 100_000).await.unwrap();
-        let opened = events
-            .iter()
-            .map(|event| event.sealed.open().unwrap().event);
+        let opened = events.iter().map(|event| event.sealed.open().unwrap().event);
         opened.collect()
     }
 
@@ -399,19 +385,17 @@ impl Stage {
     pub async fn said_in(&self, chat: &ChatId) -> Vec<String> {
         let page = MessagePage::After(None, 1_000);
         let messages = self.store.messages(chat, page).await.unwrap();
-        let said = messages.into_iter().filter(|message| {
-            message.role != MessageRole::Tool && message.tool_calls.is_empty()
-        });
-        said.map(|message| format!("{}: {}", message.sender, message.text))
-            .collect()
+        let said = messages
+            .into_iter()
+            .filter(|message| message.role != MessageRole::Tool && message.tool_calls.is_empty());
+        said.map(|message| format!("{}: {}", message.sender, message.text)).collect()
     }
 
     /// The system's notices in the stage's chat.
     pub async fn notices(&self) -> Vec<String> {
         let said = self.said().await;
-        let notices = said
-            .iter()
-            .filter_map(|line| line.strip_prefix("system: ").map(str::to_owned));
+        let notices =
+            said.iter().filter_map(|line| line.strip_prefix("system: ").map(str::to_owned));
         notices.collect()
     }
 
@@ -450,18 +434,11 @@ impl Closed {
 }
 
 pub fn approval_of(scope: Reach) -> Decision {
-    Decision::Approve {
-        scope,
-        matches: Vec::new(),
-        arguments: None,
-    }
+    Decision::Approve { scope, matches: Vec::new(), arguments: None }
 }
 
 pub fn agent(name: &str) -> Agent {
-    Agent {
-        model: Some(format!("scripted/{name}")),
-        ..Agent::new(name)
-    }
+    Agent { model: Some(format!("scripted/{name}")), ..Agent::new(name) }
 }
 
 pub fn agent_id(name: &str) -> AgentId {
@@ -484,21 +461,12 @@ pub fn spec(name: &str) -> ToolSpec {
 
 /// A tool that need not ask.
 pub fn free(name: &str) -> ToolSpec {
-    ToolSpec {
-        approval: Approval {
-            required: false,
-            message: None,
-        },
-        ..spec(name)
-    }
+    ToolSpec { approval: Approval { required: false, message: None }, ..spec(name) }
 }
 
 /// A tool that need not ask and runs in the background.
 pub fn in_background(name: &str) -> ToolSpec {
-    ToolSpec {
-        mode: ToolMode::Background,
-        ..free(name)
-    }
+    ToolSpec { mode: ToolMode::Background, ..free(name) }
 }
 
 /// Says what it has done.

@@ -81,10 +81,7 @@ async fn stop_withdraws_what_waits_and_cancels_model_calls(backend: Backend) {
     stage.say("@bob are you there?").await;
     stage.idle().await;
     assert_eq!(thinking.available_permits(), 1);
-    assert_eq!(
-        stage.said().await,
-        ["human: go", "human: @bob are you there?", "bob: Here."]
-    );
+    assert_eq!(stage.said().await, ["human: go", "human: @bob are you there?", "bob: Here."]);
     assert_eq!(tool.count(), 0);
 }
 

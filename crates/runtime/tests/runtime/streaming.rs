@@ -45,9 +45,7 @@ impl Model for Dictated {
 
 async fn stage_with_dictation(backend: Backend) -> (Stage, mpsc::UnboundedSender<String>) {
     let (dictate, pieces) = mpsc::unbounded_channel();
-    let model = Dictated {
-        pieces: Mutex::new(Some(pieces)),
-    };
+    let model = Dictated { pieces: Mutex::new(Some(pieces)) };
     let stage = Setup::of(&["ada"])
         .vendor("dictated", model)
         .world(|world| world.agents[0].model = Some("dictated/any".to_owned()))
@@ -145,11 +143,8 @@ async fn who_joins_in_the_middle_gets_the_text_so_far_and_then_the_rest(backend:
 }
 
 async fn without_streaming_there_are_no_pieces_and_the_reply_is_the_same(backend: Backend) {
-    let stage = Setup::of(&["ada"])
-        .world(|world| world.streaming = false)
-        .open(backend)
-        .await;
-    let mut events = stage.engine.subscribe(Scope::All, 0);
+    let stage = Setup::of(&["ada"]).world(|world| world.streaming = false).open(backend).await;
+    let mut events = stage.engine.subscribe(Scope::Chat(stage.chat.clone()), 0);
     stage.model.push("ada", Answer::text("Word for word.").in_chunks(2));
     stage.say("hello").await;
     assert_eq!(read_turn(&mut events).await, (Vec::new(), "Word for word.".to_owned()));
@@ -167,7 +162,7 @@ async fn an_agent_may_stream_where_its_world_does_not(backend: Backend) {
         })
         .open(backend)
         .await;
-    let mut events = stage.engine.subscribe(Scope::All, 0);
+    let mut events = stage.engine.subscribe(Scope::Chat(stage.chat.clone()), 0);
     let held = crate::stage::gate();
     stage.model.push("ada", Answer::text("Word for word.").in_chunks(5).ended_by(&held));
     stage.say("hello").await;

@@ -16,22 +16,13 @@ on_both_stores!(
     a_model_that_cannot_name_a_chat_is_not_asked_again,
 );
 
-/// A world whose titles are made by a model of their own, and its first chat.
+/// A world, whose titles are made by a model of their own, and its first chat.
 async fn stage_with_an_unnamed_chat(backend: Backend) -> (Stage, ChatId) {
-    let stage = Setup::of(&["ada"])
-        .world(|world| world.title_model = Some("scripted/titles".to_owned()))
-        .open(backend)
-        .await;
+    let stage = Setup::of(&["ada"]).open(backend).await;
     let chats = stage.store.chats(&stage.world, None, 1).await.unwrap();
     assert_eq!(chats[0].title, "New Chat");
     stage.model.push("ada", Answer::text("Hello."));
     (stage, chats[0].id.clone())
-}
-
-fn titles_asked(stage: &Stage) -> usize {
-    let requests = stage.model.requests();
-    let asked = requests.iter().filter(|request| request.model == "titles");
-    asked.count()
 }
 
 /// Returns once the chat owes nothing: no turn, and no name.
@@ -51,14 +42,14 @@ async fn a_model_names_a_chat_that_first_comes_to_rest(backend: Backend) {
     at_rest(&stage, &chat).await;
     let view = stage.view(&chat).await;
     assert_eq!((view.title.as_str(), view.named_by), ("A Very Warm Welcome", Author::Model));
-    let request = stage.model.requests().remove(1);
+    let request = stage.requests_of("titles").remove(0);
     assert_eq!(request.instructions, TITLE_INSTRUCTIONS);
     assert!(request.tools.is_empty() && !request.stream);
 
     stage.model.push("ada", Answer::text("Again."));
     stage.say_in(&chat, "hello again").await;
     at_rest(&stage, &chat).await;
-    assert_eq!(titles_asked(&stage), 1, "once is enough");
+    assert_eq!(stage.requests_of("titles").len(), 1, "once is enough");
 }
 
 async fn a_name_given_by_a_person_is_never_overwritten(backend: Backend) {
@@ -68,7 +59,7 @@ async fn a_name_given_by_a_person_is_never_overwritten(backend: Backend) {
     at_rest(&stage, &chat).await;
     let view = stage.view(&chat).await;
     assert_eq!((view.title.as_str(), view.named_by), ("Mine", Author::Person("eve".to_owned())));
-    assert_eq!(titles_asked(&stage), 0);
+    assert_eq!(stage.requests_of("titles").len(), 0);
 }
 
 async fn a_name_given_while_the_model_thinks_is_kept(backend: Backend) {
@@ -95,7 +86,7 @@ async fn a_model_that_cannot_name_a_chat_is_not_asked_again(backend: Backend) {
     stage.say_in(&chat, "hello again").await;
     at_rest(&stage, &chat).await;
     assert_eq!(stage.view(&chat).await.title, "New Chat");
-    assert_eq!(titles_asked(&stage), 1);
+    assert_eq!(stage.requests_of("titles").len(), 1);
     let log = stage.log(&chat).await;
     let given_up = |event: &&Event| matches!(event, Event::NamingGivenUp { .. });
     assert_eq!(log.iter().filter(given_up).count(), 1);
