@@ -1,0 +1,305 @@
+//! Says what can be written on the command line, and teaches it by example.
+//! Read by `main` only. Checks the form of what is written, never whether it exists.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use agent_world_core::command::Scope;
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde_json::Value;
+
+use crate::exit::Exit;
+
+const INTRODUCTION: &str = "\
+Agent World runs LLM agents that act under human control.
+
+  agent-world chat                             talk to the agents; decide what they may do
+  agent-world send \"what time is it\"           one message; what needs approval is denied
+  agent-world send --approve all \"run date\"    the same, but each request is approved once
+  agent-world approvals list                   what waits for a decision, in all worlds
+  agent-world approvals approve ID             decide, also while nothing runs
+  agent-world resume                           go on with what was accepted or decided meanwhile
+  agent-world verify                           check that nobody changed the log
+
+`agent-world --help` lists everything, `agent-world COMMAND --help` explains one command.
+";
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 failed, 2 usage, 3 denied because nobody could be asked, or waiting for approval.
+Logging: AGENT_WORLD_LOG=info (or debug, or a filter) writes to stderr.";
+
+/// Runs LLM agents that act under human control.
+#[derive(Debug, Parser)]
+#[command(name = "agent-world", version, after_help = EXIT_CODES)]
+pub struct Arguments {
+    /// Where everything is stored; otherwise the platform's data folder
+    #[arg(long, global = true, value_name = "DIR", env = "AGENT_WORLD_DATA")]
+    pub data: Option<PathBuf>,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Talks to the agents of a world, with approvals at the prompt
+    Chat(Chat),
+    /// Posts one message, waits until the agents are done and prints their replies
+    Send(Send),
+    /// Goes on with whatever is owed: unanswered messages, recorded decisions, interrupted work
+    Resume(Resume),
+    /// Lists and decides what waits for a person
+    #[command(subcommand)]
+    Approvals(Approvals),
+    /// Lists, creates, shows and deletes worlds
+    #[command(subcommand)]
+    World(World),
+    /// Shows what is in the log
+    #[command(subcommand)]
+    Events(Events),
+    /// Checks the log's hash chains, and that everything looked up says what the log says
+    Verify(Verify),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+At the prompt: a message, or /help for the commands. When an approval is asked, the next line answers it.
+Without a terminal each line of the input is a message, posted when the agents are done with the one before;
+a line that comes while an approval is asked is its answer, as if a person had typed it.")]
+pub struct Chat {
+    /// The world; otherwise `demo`, or the only one there is
+    #[arg(short, long)]
+    pub world: Option<String>,
+    /// The chat to go on with; otherwise the latest of the world
+    #[arg(short, long)]
+    pub chat: Option<String>,
+    /// Starts a new chat
+    #[arg(long, conflicts_with = "chat")]
+    pub new: bool,
+    /// Whom messages are for that do not begin with a mention
+    #[arg(long)]
+    pub agent: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agent-world send \"@bob what time is it\"
+  echo \"run ls\" | agent-world send --approve all -
+  agent-world send --approve wait \"run rm old.txt\"; agent-world approvals list")]
+pub struct Send {
+    /// The world; otherwise `demo`, or the only one there is
+    #[arg(short, long)]
+    pub world: Option<String>,
+    /// The chat to post to; otherwise the latest of the world
+    #[arg(short, long)]
+    pub chat: Option<String>,
+    /// Posts to a new chat
+    #[arg(long, conflicts_with = "chat")]
+    pub new: bool,
+    /// What happens to tool calls that need approval
+    #[arg(long, value_enum, default_value_t = Approve::None)]
+    pub approve: Approve,
+    /// One JSON object per line for each message, tool call and approval
+    #[arg(long)]
+    pub json: bool,
+    /// The message; `-`, or nothing when input is piped, reads it from stdin
+    pub message: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Approve {
+    /// Denied at once, because nobody can be asked
+    None,
+    /// Approved where the tool declares that it only reads, otherwise denied
+    ReadOnly,
+    /// Approved, each once
+    All,
+    /// Left waiting for somebody to decide later
+    Wait,
+}
+
+#[derive(Debug, Args)]
+pub struct Resume {
+    /// Keeps going, and takes up what other processes leave, until Ctrl-C or SIGTERM
+    #[arg(long)]
+    pub watch: bool,
+    /// One JSON object per line for each event
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Approvals {
+    /// Everything that waits, in all worlds
+    List {
+        /// Only of this world
+        #[arg(short, long)]
+        world: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// One request with what was said before it
+    Show {
+        id: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Lets the call run
+    Approve(ApproveOne),
+    /// Refuses the call; the agent is told, with the reason
+    Deny {
+        id: String,
+        #[arg(long)]
+        reason: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct ApproveOne {
+    pub id: String,
+    /// This call; or this agent and tool for the rest of the chat; or always in this world
+    #[arg(long, value_enum, default_value_t = Reach::Once)]
+    pub scope: Reach,
+    /// Only for calls that fit a suggestion, by its number in `approvals show`
+    #[arg(long = "match", value_name = "N")]
+    pub suggestion: Option<usize>,
+    /// Runs with these arguments in place of the model's
+    #[arg(long, value_name = "JSON", value_parser = parse_json)]
+    pub arguments: Option<Value>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reach {
+    Once,
+    Session,
+    Always,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum World {
+    /// All worlds
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// A new world with its first chat
+    Create(CreateWorld),
+    /// A world's settings, agents and chats
+    Show {
+        id: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Removes a world with all its chats
+    Delete {
+        id: String,
+        /// Nothing is deleted without it
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct CreateWorld {
+    /// Lower-case letters, digits, - and _
+    pub id: String,
+    #[arg(long)]
+    pub name: Option<String>,
+    /// An agent, with its model if it is not demo/demo; may be given several times. The first is the main agent
+    #[arg(long = "agent", value_name = "ID[:VENDOR/MODEL]")]
+    pub agents: Vec<String>,
+    /// Where tools work; otherwise a folder of its own in the data folder
+    #[arg(long, value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Events {
+    /// The newest events, or all after a position
+    Tail(Tail),
+}
+
+#[derive(Debug, Args)]
+pub struct Tail {
+    /// Only of this world
+    #[arg(short, long)]
+    pub world: Option<String>,
+    /// Only of this chat
+    #[arg(short, long)]
+    pub chat: Option<String>,
+    /// All events after this position, instead of the newest
+    #[arg(long, value_name = "SEQ")]
+    pub after: Option<u64>,
+    /// How many of the newest
+    #[arg(short = 'n', long, default_value_t = 20)]
+    pub lines: usize,
+    /// Goes on as events are stored, until Ctrl-C
+    #[arg(long)]
+    pub follow: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// Only this world
+    #[arg(short, long)]
+    pub world: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl From<Reach> for Scope {
+    fn from(reach: Reach) -> Self {
+        match reach {
+            Reach::Once => Scope::Once,
+            Reach::Session => Scope::Session,
+            Reach::Always => Scope::Always,
+        }
+    }
+}
+
+/// For whoever types the bare command.
+pub fn print_introduction() -> Result<Exit> {
+    std::io::stdout().write_all(INTRODUCTION.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn parse_json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory as _;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_example_of_the_introduction_can_be_typed() {
+        let examples = INTRODUCTION.lines().filter_map(|line| line.strip_prefix("  "));
+        for example in examples {
+            let typed = example.split("  ").next().unwrap();
+            let mut words: Vec<&str> = Vec::new();
+            for (index, piece) in typed.split('"').enumerate() {
+                match index % 2 {
+                    0 => words.extend(piece.split_whitespace()),
+                    _ => words.push(piece),
+                }
+            }
+            let known = Arguments::try_parse_from(&words);
+            assert!(known.is_ok(), "{words:?}: {known:?}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Finds the folder in which everything is stored, and makes it where there is none.
+//! Called by `main` once. Only its owner may look into it; nothing outside it is ever written.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use agent_world_core::ids::WorldId;
+use anyhow::{Context as _, Result};
+use etcetera::BaseStrategy as _;
+
+const NAME: &str = "agent-world";
+const DATABASE: &str = "agent-world.db";
+/// Below it, each world has the folder its tools work in.
+const WORKSPACE: &str = "workspace";
+
+#[derive(Clone, Debug)]
+pub struct DataFolder {
+    path: PathBuf,
+}
+
+impl DataFolder {
+    /// The folder given, or the platform's.
+    pub fn find(given: Option<PathBuf>) -> Result<Self> {
+        let path = match given.filter(|path| !path.as_os_str().is_empty()) {
+            Some(path) => path,
+            None => etcetera::base_strategy::choose_native_strategy()
+                .context("this system names no data folder; name one with --data DIR")?
+                .data_dir()
+                .join(NAME),
+        };
+        let path = std::path::absolute(&path)
+            .with_context(|| format!("{} is not a usable path", path.display()))?;
+        make_private(&path)?;
+        let folder = Self { path };
+        folder.make_database_private()?;
+        Ok(folder)
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+
+    // The folder may be one that others can look into. SQLite gives its further files the rights of this one.
+    fn make_database_private(&self) -> Result<()> {
+        let path = self.database();
+        match File::options().write(true).create_new(true).mode(0o600).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made
+                .map(drop)
+                .with_context(|| format!("the file {} cannot be made", path.display())),
+        }
+    }
+
+    /// A folder of a world's own, so that its tools touch nothing of the user's.
+    pub fn make_workspace(&self, world: &WorldId) -> Result<PathBuf> {
+        let path = self.path.join(WORKSPACE).join(world.as_str());
+        make_private(&path)?;
+        Ok(path)
+    }
+}
+
+fn make_private(path: &Path) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(|| {
+        format!("the folder {} cannot be made; name another with --data DIR", path.display())
+    })
+}

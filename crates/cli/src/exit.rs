@@ -1,0 +1,56 @@
+//! What a command ends with: an exit code and, where something went wrong, one line on stderr.
+//! Used by `main` and by every command. Never prints to stdout.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use agent_world_core::display::reveal;
+
+/// How a command ended, where nothing went wrong with the command itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Done,
+    /// A model or a turn failed, or something was found broken. The command has said so.
+    Failed,
+    /// Something was denied because nobody could be asked, or waits for a decision.
+    Waiting,
+}
+
+/// The command line cannot be meant.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Done => ExitCode::SUCCESS,
+            Exit::Failed => ExitCode::from(1),
+            Exit::Waiting => ExitCode::from(3),
+        }
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Tells a person what went wrong. Errors may quote what a model wrote, so nothing hidden gets through.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    let reader_left = |cause: &(dyn std::error::Error + 'static)| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(reader_left) {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("error: {}", reveal(&format!("{error:#}")));
+    if error.downcast_ref::<Usage>().is_some() {
+        return ExitCode::from(2);
+    }
+    ExitCode::from(1)
+}

@@ -1,0 +1,115 @@
+//! Opens the store and starts an engine on it, with the models and tools this program has.
+//! Called by every command that posts, decides or works. One process works on a store; any other leaves its inputs
+//! there for it, and takes the work over when the first is gone.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use agent_world_llm::demo::Demo;
+use agent_world_runtime::{Engine, Mode, Options};
+use agent_world_store::sqlite::Role;
+use agent_world_store::{self as store, Sqlite, Store};
+use agent_world_tools::shell::ShellCmd;
+use anyhow::{Context as _, Result};
+
+use crate::data::DataFolder;
+
+/// How soon a process notices what another one wrote.
+const POLL: Duration = Duration::from_millis(250);
+/// How long a store may be in use by a process that is just making it.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A store with an engine on it.
+#[derive(Debug)]
+pub struct Session {
+    pub data: DataFolder,
+    pub engine: Engine,
+    /// The newest event before the engine started: what comes after it was done since.
+    pub began: u64,
+}
+
+impl Session {
+    /// Works on the store or, where another process does, leaves inputs for it.
+    pub async fn open(data: DataFolder) -> Result<Self> {
+        match Sqlite::open(data.database(), Role::Worker) {
+            Ok(store) => Self::start(data, store, Mode::Worker).await,
+            Err(store::Error::InUse { .. }) => Self::visit(data).await,
+            Err(error) => Err(error).context(cannot_open(&data)),
+        }
+    }
+
+    /// Works on the store, or fails where another process does.
+    pub async fn work(data: DataFolder) -> Result<Self> {
+        let store = Sqlite::open(data.database(), Role::Worker).context(cannot_open(&data))?;
+        Self::start(data, store, Mode::Worker).await
+    }
+
+    /// Only looks and leaves inputs, also where nobody works.
+    pub async fn visit(data: DataFolder) -> Result<Self> {
+        let store = open_to_look(&data).await?;
+        Self::start(data, store, Mode::Visitor).await
+    }
+
+    async fn start(data: DataFolder, store: Sqlite, mode: Mode) -> Result<Self> {
+        let began = store.position().await?;
+        let options = Options { poll: POLL, ..Options::default() };
+        let engine = Engine::builder(Arc::new(store))
+            .model("demo", Arc::new(Demo))
+            .tool(Arc::new(ShellCmd::new()))?
+            .options(options)
+            .mode(mode)
+            .start()?;
+        Ok(Self { data, engine, began })
+    }
+
+    pub fn store(&self) -> &dyn Store {
+        self.engine.store().as_ref()
+    }
+
+    pub fn is_visitor(&self) -> bool {
+        self.engine.mode() == Mode::Visitor
+    }
+
+    /// Becomes the process that works, if the other one is gone. Subscriptions must then be made anew.
+    pub async fn take_over(&mut self) -> Result<bool> {
+        if !self.is_visitor() {
+            return Ok(false);
+        }
+        match Sqlite::open(self.data.database(), Role::Worker) {
+            Ok(store) => {
+                let next = Self::start(self.data.clone(), store, Mode::Worker).await?;
+                self.engine.shutdown().await;
+                self.engine = next.engine;
+                Ok(true)
+            }
+            Err(store::Error::InUse { .. }) => Ok(false),
+            Err(error) => Err(error).context(cannot_open(&self.data)),
+        }
+    }
+}
+
+/// The store without an engine, for commands that only look.
+pub async fn open_to_look(data: &DataFolder) -> Result<Sqlite> {
+    let start = Instant::now();
+    loop {
+        match Sqlite::open(data.database(), Role::Visitor) {
+            Err(store::Error::InUse { .. }) if start.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            opened => return opened.context(cannot_open(data)),
+        }
+    }
+}
+
+/// The name under which decisions are recorded.
+pub fn who() -> String {
+    ["USER", "LOGNAME"]
+        .into_iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|name| !name.trim().is_empty())
+        .unwrap_or_else(|| "human".to_owned())
+}
+
+fn cannot_open(data: &DataFolder) -> String {
+    format!("the store {} cannot be opened", data.database().display())
+}

@@ -1,0 +1,165 @@
+//! What scripts are given: worlds, chats, messages, calls, approvals and events as JSON.
+//! Used wherever `--json` is offered. A format of its own: what is stored may change without it. Secrets in
+//! arguments are masked.
+
+use agent_world_core::config::World;
+use agent_world_core::display::mask_secrets;
+use agent_world_core::event::{Decider, Decision, Permission};
+use agent_world_core::ids::ChatId;
+use agent_world_core::view::{ApprovalState, ApprovalView, CallView, ChatView, MessageView};
+use agent_world_store::StoredEvent;
+use serde_json::{Map, Value, json};
+
+pub fn message(chat: &ChatId, view: &MessageView) -> Value {
+    json!({
+        "type": "message",
+        "id": view.id,
+        "chat_id": chat,
+        "role": view.role,
+        "sender": view.sender,
+        "agent_id": view.agent,
+        "content": view.text,
+        "reply_to": view.reply_to,
+        "created_at": view.at,
+    })
+}
+
+pub fn call(chat: &ChatId, view: &CallView) -> Value {
+    let duration = view.started_at.zip(view.ended_at);
+    json!({
+        "type": "tool",
+        "id": view.id,
+        "chat_id": chat,
+        "agent_id": view.agent,
+        "turn_id": view.turn,
+        "name": view.name,
+        "arguments": mask_secrets(&view.arguments),
+        "blocking": view.blocking,
+        "state": view.state.name(),
+        "approval_id": view.approval,
+        "started_at": view.started_at,
+        "ended_at": view.ended_at,
+        "duration_ms": duration.map(|(from, to)| to.as_millisecond() - from.as_millisecond()),
+        "result": view.output.as_ref().map(|output| &output.text),
+        "details": view.output.as_ref().map(|output| &output.details),
+    })
+}
+
+pub fn approval(view: &ApprovalView) -> Value {
+    let mut value = json!({
+        "type": "approval",
+        "id": view.id,
+        "world_id": view.world,
+        "chat_id": view.chat,
+        "agent_id": view.agent,
+        "tool_call_id": view.call,
+        "tool": view.tool,
+        "arguments": mask_secrets(&view.arguments),
+        "working_directory": view.working_directory,
+        "message": view.question,
+        "shown": view.shown,
+        "options": view.options,
+        "suggested_matches": view.suggestions,
+        "created_at": view.created_at,
+        "expires_at": view.expires_at,
+    });
+    if let Some(fields) = value.as_object_mut() {
+        fields.extend(outcome(&view.state));
+    }
+    value
+}
+
+fn outcome(state: &ApprovalState) -> Map<String, Value> {
+    let value = match state {
+        ApprovalState::Pending => json!({ "state": "pending" }),
+        ApprovalState::Expired { at } => json!({ "state": "expired", "decided_at": at }),
+        ApprovalState::Withdrawn { reason, at } => {
+            json!({ "state": "withdrawn", "reason": reason, "decided_at": at })
+        }
+        ApprovalState::Decided { decision, by, at } => {
+            let by = decider(by);
+            match decision {
+                Decision::Denied { reason } => json!({
+                    "state": "denied", "decision": "deny", "reason": reason,
+                    "decided_by": by, "decided_at": at,
+                }),
+                Decision::Approved { scope, arguments } => json!({
+                    "state": "approved", "decision": "approve", "scope": scope_name(scope),
+                    "edited_arguments": arguments.as_ref().map(mask_secrets),
+                    "decided_by": by, "decided_at": at,
+                }),
+            }
+        }
+    };
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn scope_name(scope: &Permission) -> &'static str {
+    match scope {
+        Permission::Once => "once",
+        Permission::Session(_) => "session",
+        Permission::Always(_) => "always",
+    }
+}
+
+fn decider(by: &Decider) -> Value {
+    match by {
+        Decider::Person(name) => json!(name),
+        Decider::Grant { grant, .. } => json!(grant),
+        Decider::Rule { rule, .. } => json!(rule),
+        Decider::Nobody => Value::Null,
+    }
+}
+
+/// An event as it stands in the log.
+pub fn event(stored: &StoredEvent) -> Value {
+    // What cannot be read as JSON is still part of the log, and shown as the text it is.
+    let data = serde_json::from_str(&stored.sealed.payload)
+        .unwrap_or_else(|_| Value::String(stored.sealed.payload.clone()));
+    json!({
+        "position": stored.position,
+        "world_id": stored.world,
+        "chat_id": stored.chat,
+        "seq": stored.sealed.seq,
+        "at": stored.sealed.at,
+        "type": stored.sealed.kind,
+        "data": data,
+        "hash": stored.sealed.hash,
+    })
+}
+
+pub fn chat(view: &ChatView) -> Value {
+    json!({
+        "id": view.id,
+        "world_id": view.world,
+        "title": view.title,
+        "busy": view.activity.busy,
+        "waiting_approvals": view.activity.waiting,
+        "created_at": view.created_at,
+        "updated_at": view.updated_at,
+    })
+}
+
+pub fn world(world: &World, chats: &[ChatView]) -> Value {
+    json!({
+        "id": world.id,
+        "name": world.name,
+        "description": world.description,
+        "turn_limit": world.turn_limit,
+        "max_iterations": world.max_iterations,
+        "main_agent": world.main_agent,
+        "after_denial": world.after_denial,
+        "approval_timeout_seconds": world.approval_timeout_seconds,
+        "working_directory": world.working_directory,
+        "default_model": world.default_model,
+        "agents": world.agents,
+        "policy": world.policy,
+        "version": world.version,
+        "created_at": world.created_at,
+        "updated_at": world.updated_at,
+        "chats": chats.iter().map(chat).collect::<Vec<_>>(),
+    })
+}

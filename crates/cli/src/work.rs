@@ -1,0 +1,107 @@
+//! Says what is still to be done: in one chat, or anywhere in a store.
+//! Asked by every command that waits. Folds the log as the engine does and asks the same question, so that "done"
+//! means the same to both. Never does any of it.
+
+use std::time::{Duration, Instant};
+
+use agent_world_core::Timestamp;
+use agent_world_core::apply::apply;
+use agent_world_core::chat::Chat;
+use agent_world_core::ids::{ApprovalId, ChatId};
+use agent_world_core::outstanding::{Effect, outstanding};
+use agent_world_core::view::ApprovalView;
+use agent_world_store::{ApprovalFilter, Error, Store};
+use anyhow::Result;
+
+use crate::setup::Session;
+use crate::signals::Signals;
+
+const PAGE: usize = 500;
+/// How often a store is asked whether everything is done.
+const LOOK: Duration = Duration::from_millis(50);
+/// Work that takes longer than this is mentioned.
+const NOTICEABLE: Duration = Duration::from_secs(1);
+
+/// How a chat stands after an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The last event it was read from.
+    pub head: u64,
+    /// Something is under way that needs no person. Naming the chat does not count: nobody waits for it.
+    pub works: bool,
+    /// What waits for a decision.
+    pub waiting: Vec<ApprovalId>,
+}
+
+pub async fn standing(store: &dyn Store, id: &ChatId) -> Result<Standing> {
+    let Some(loaded) = store.load(id).await? else {
+        return Err(crate::place::no_chat(id));
+    };
+    let mut chat = match &loaded.snapshot {
+        Some(snapshot) => serde_json::from_str(&snapshot.state).map_err(Error::from)?,
+        None => Chat::unborn(id.clone()),
+    };
+    for sealed in &loaded.events {
+        apply(&mut chat, &sealed.open()?);
+    }
+    let now = Timestamp::now();
+    let is_due = |effect: &Effect| effect.deadline().is_none_or(|at| at <= now);
+    let works =
+        outstanding(&chat).iter().any(|effect| *effect != Effect::NameChat && is_due(effect));
+    Ok(Standing { head: loaded.head.seq, works, waiting: chat.approvals.keys().cloned().collect() })
+}
+
+/// Chats that owe something now. One that cannot be read is told apart: waiting for it would never end.
+#[derive(Debug, Default)]
+pub struct Owing {
+    pub chats: Vec<ChatId>,
+    pub unreadable: Vec<(ChatId, anyhow::Error)>,
+}
+
+pub async fn owing(store: &dyn Store) -> Result<Owing> {
+    let mut owing = Owing::default();
+    let due = store.due(Timestamp::now(), None, PAGE).await?;
+    for chat in due {
+        match standing(store, &chat).await {
+            Ok(_) => owing.chats.push(chat),
+            Err(error) => owing.unreadable.push((chat, error)),
+        }
+    }
+    Ok(owing)
+}
+
+/// Everything that waits for a decision and fits.
+pub async fn pending(store: &dyn Store, filter: ApprovalFilter) -> Result<Vec<ApprovalView>> {
+    let filter = ApprovalFilter { only_pending: true, ..filter };
+    let mut found: Vec<ApprovalView> = Vec::new();
+    loop {
+        let after = found.last().map(|approval| approval.id.clone());
+        let page = store.approvals(&filter, after.as_ref(), PAGE).await?;
+        if page.is_empty() {
+            return Ok(found);
+        }
+        found.extend(page);
+    }
+}
+
+/// Waits until nothing is under way in any chat, or somebody wants the program to end. The process that works does
+/// so for all: ending it in the middle of a tool would leave that tool's fate unknown.
+pub async fn finish(session: &Session, signals: &mut Signals) -> Result<()> {
+    let start = Instant::now();
+    let mut mentioned = false;
+    while !session.is_visitor() {
+        let left = owing(session.store()).await?.chats.len();
+        if left == 0 {
+            break;
+        }
+        if !mentioned && start.elapsed() > NOTICEABLE {
+            mentioned = true;
+            eprintln!("finishing what is under way in other chats ({left}); Ctrl-C leaves it");
+        }
+        tokio::select! {
+            _ = signals.next() => break,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Lists, creates, shows and deletes worlds.
+//! Called by `main`. Leaves what follows for running chats to the process that works.
+
+use agent_world_core::Timestamp;
+use agent_world_core::config::{Agent, World};
+use agent_world_core::ids::WorldId;
+use anyhow::{Context as _, Result};
+
+use crate::args::{self, CreateWorld};
+use crate::data::DataFolder;
+use crate::demo_world::MODEL;
+use crate::exit::{Exit, Usage};
+use crate::place;
+use crate::screen::{Screen, Tone};
+use crate::setup::{Session, who};
+use crate::{wire, words};
+
+pub async fn run(data: DataFolder, wanted: args::World) -> Result<Exit> {
+    let session = Session::visit(data).await?;
+    match wanted {
+        args::World::List { json } => list(&session, json).await?,
+        args::World::Create(wanted) => create(&session, wanted).await?,
+        args::World::Show { id, json } => show(&session, &WorldId::new(id), json).await?,
+        args::World::Delete { id, yes } => delete(&session, &WorldId::new(id), yes).await?,
+    }
+    session.engine.shutdown().await;
+    Ok(Exit::Done)
+}
+
+async fn list(session: &Session, json: bool) -> Result<()> {
+    let worlds = session.store().worlds().await?;
+    let mut screen = Screen::stdout();
+    for world in &worlds {
+        let chats = place::all_chats(session.store(), &world.id).await?;
+        if json {
+            screen.json(&wire::world(world, &chats))?;
+        } else {
+            let agents: Vec<&str> = world.agents.iter().map(|agent| agent.id.as_str()).collect();
+            let chats = words::count(chats.len(), "chat");
+            let text = format!("{}  {}: {}; {chats}", world.id, world.name, agents.join(", "));
+            screen.line(Tone::Plain, &text)?;
+        }
+    }
+    if worlds.is_empty() && !json {
+        let text = "there is no world yet; `agent-world chat` makes a demo world, \
+                    `agent-world world create ID --agent ada` one of your own";
+        screen.line(Tone::Plain, text)?;
+    }
+    Ok(())
+}
+
+async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
+    let id = WorldId::new(wanted.id);
+    let agents: Vec<Agent> = wanted.agents.iter().map(|written| agent(written)).collect();
+    let mut world = World {
+        main_agent: agents.first().map(|agent| agent.id.clone()),
+        default_model: Some(MODEL.to_owned()),
+        agents,
+        ..World::new(id.clone(), wanted.name.unwrap_or_else(|| id.to_string()), Timestamp::now())
+    };
+    // Before its folder is made: a bad id must not become a path.
+    world.check()?;
+    let directory = match wanted.directory {
+        Some(directory) => directory.canonicalize().with_context(|| {
+            format!("{} cannot be worked in; name a folder that exists", directory.display())
+        })?,
+        None => session.data.make_workspace(&id)?,
+    };
+    world.working_directory = Some(directory.display().to_string());
+    let world = session.engine.create_world(world, &who()).await?;
+    let chats = place::all_chats(session.store(), &id).await?;
+    let mut screen = Screen::stdout();
+    if wanted.json {
+        screen.json(&wire::world(&world, &chats))?;
+        return Ok(());
+    }
+    screen
+        .line(Tone::Plain, &format!("created world {id}; `agent-world chat -w {id}` opens it"))?;
+    if world.agents.is_empty() {
+        let text = "it has no agents, so nobody will answer; give it some with --agent";
+        screen.line(Tone::Warning, text)?;
+    }
+    Ok(())
+}
+
+/// `ada` or `ada:vendor/model`.
+fn agent(written: &str) -> Agent {
+    match written.split_once(':') {
+        Some((id, model)) => Agent { model: Some(model.to_owned()), ..Agent::new(id) },
+        None => Agent::new(written),
+    }
+}
+
+async fn show(session: &Session, id: &WorldId, json: bool) -> Result<()> {
+    let world = place::known_world(session, id).await?;
+    let chats = place::all_chats(session.store(), id).await?;
+    let mut screen = Screen::stdout();
+    if json {
+        return Ok(screen.json(&wire::world(&world, &chats))?);
+    }
+    screen.line(Tone::Name, &format!("{id}  {}", world.name))?;
+    if let Some(directory) = &world.working_directory {
+        screen.line(Tone::Plain, &format!("tools work in {directory}"))?;
+    }
+    for agent in &world.agents {
+        let model = world.model_of(agent).unwrap_or("no model");
+        let main = if world.main_agent.as_ref() == Some(&agent.id) { ", main agent" } else { "" };
+        screen.line(Tone::Plain, &format!("agent {}  {} ({model}{main})", agent.id, agent.name))?;
+    }
+    for chat in &chats {
+        let waiting = match chat.activity.waiting.len() {
+            0 => String::new(),
+            number => format!(", {} waiting", words::count(number, "approval")),
+        };
+        screen.line(Tone::Plain, &format!("chat {}  {}{waiting}", chat.id, chat.title))?;
+    }
+    Ok(())
+}
+
+async fn delete(session: &Session, id: &WorldId, yes: bool) -> Result<()> {
+    place::known_world(session, id).await?;
+    if !yes {
+        let chats = place::all_chats(session.store(), id).await?.len();
+        let text = format!(
+            "this would delete world {id} with {} for ever; add --yes to do it",
+            words::count(chats, "chat")
+        );
+        return Err(Usage(text).into());
+    }
+    session.engine.delete_world(id, &who()).await?;
+    Screen::stdout()
+        .line(Tone::Plain, &format!("deleted world {id}; its folder was left as it is"))?;
+    Ok(())
+}

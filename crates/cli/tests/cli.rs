@@ -1,0 +1,28 @@
+//! Tests of the `agent-world` command: the real program, started with a data folder of its own, as a person or a
+//! script would.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "cli/home.rs"]
+mod home;
+
+#[path = "cli/approvals.rs"]
+mod approvals;
+#[path = "cli/chat.rs"]
+mod chat;
+#[path = "cli/first_use.rs"]
+mod first_use;
+#[path = "cli/log.rs"]
+mod log;
+#[path = "cli/processes.rs"]
+mod processes;
+#[path = "cli/send.rs"]
+mod send;
+#[path = "cli/worlds.rs"]
+mod worlds;

@@ -1,0 +1,140 @@
+//! Tests of decisions made by another process than the one that works, most while nothing runs at all.
+
+use crate::home::Home;
+
+const APPEND: &str = "run sh -c 'echo x >> ran'";
+
+#[test]
+fn a_decision_made_while_nothing_runs_takes_effect_once() {
+    let home = Home::new();
+    let waiting = home.leave_waiting(APPEND);
+    let approved = home.run(&["approvals", "approve", &waiting[0]]).succeeded();
+    approved.says("approved once by tester").says("agent-world resume");
+    assert_eq!(home.lines_of("ran"), 0, "recording a decision runs nothing");
+    let resumed = home.run(&["resume"]).succeeded();
+    resumed.says("completed, exit code 0").says("ada: ").warns("nothing is left to do");
+    assert_eq!(home.lines_of("ran"), 1);
+    home.run(&["resume"]).succeeded().warns("there was nothing to do").says_nothing();
+    home.run(&["send", "hello"]).succeeded();
+    assert_eq!(home.lines_of("ran"), 1);
+}
+
+#[test]
+fn a_reason_reaches_the_agent() {
+    let home = Home::new();
+    let waiting = home.leave_waiting(APPEND);
+    let denied = home.run(&["approvals", "deny", &waiting[0], "--reason", "it is too late today"]);
+    denied.succeeded().says("denied (it is too late today) by tester");
+    home.run(&["resume"]).succeeded().says("denied by the user: it is too late today");
+    assert_eq!(home.lines_of("ran"), 0);
+}
+
+#[test]
+fn the_first_decision_counts() {
+    let home = Home::new();
+    let id = home.leave_waiting(APPEND).remove(0);
+    home.run(&["approvals", "deny", &id]).succeeded();
+    let second = home.run(&["approvals", "approve", &id]).with_code(1);
+    second.warns("was already denied by tester").warns("nothing was changed");
+    let again = home.run(&["approvals", "approve", &id, "--json"]).with_code(1);
+    assert_eq!(again.json()[0]["state"], "denied");
+    home.run(&["resume"]).succeeded();
+    assert_eq!(home.lines_of("ran"), 0);
+}
+
+#[test]
+fn three_calls_of_one_reply_are_decided_in_any_order() {
+    let home = Home::new();
+    let waiting = home.leave_waiting("run touch one; run touch two; run touch three");
+    assert_eq!(waiting.len(), 3);
+    home.run(&["approvals", "approve", &waiting[2]]).succeeded();
+    let resumed = home.run(&["resume"]).succeeded();
+    resumed.warns("nothing is left to do but 2 approvals").does_not_say("ada: `touch");
+    assert!(home.file("three").exists() && !home.file("one").exists());
+    home.run(&["approvals", "deny", &waiting[0]]).succeeded();
+    home.run(&["approvals", "approve", &waiting[1]]).succeeded();
+    let resumed = home.run(&["resume"]).succeeded();
+    resumed.says("`touch one` was denied").says("`touch two` ended").says("`touch three` ended");
+    assert!(home.file("two").exists() && !home.file("one").exists());
+}
+
+#[test]
+fn other_arguments_run_in_place_of_the_agents() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch wrong").remove(0);
+    let bad = home.run(&["approvals", "approve", &id, "--arguments", r#"{"parameters": []}"#]);
+    bad.with_code(1).warns("the edited arguments are refused");
+    home.run(&["approvals", "approve", &id, "--arguments", "{"]).with_code(2).warns("not JSON");
+    let good = r#"{"command": "touch", "parameters": ["right"]}"#;
+    home.run(&["approvals", "approve", &id, "--arguments", good])
+        .succeeded()
+        .says("with other arguments");
+    home.run(&["resume"]).succeeded().says("with arguments changed by the user");
+    assert!(home.file("right").exists() && !home.file("wrong").exists());
+}
+
+#[test]
+fn a_lasting_permission_can_be_narrowed() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch one").remove(0);
+    let shown = home.run(&["approvals", "show", &id]).succeeded();
+    shown
+        .says("ada asks: ")
+        .says("\"command\": \"touch\"")
+        .says("workspace/demo")
+        .says("1 exactly this call")
+        .says("human: run touch one");
+    let once = home.run(&["approvals", "approve", &id, "--match", "2"]);
+    once.with_code(2).warns("--scope session");
+    let beyond = home.run(&["approvals", "approve", &id, "--scope", "session", "--match", "9"]);
+    beyond.with_code(2).warns("choose one from 1 to 3");
+    home.run(&["approvals", "approve", &id, "--scope", "session", "--match", "2"]).succeeded();
+    home.run(&["resume"]).succeeded();
+    home.run(&["send", "--approve", "wait", "run touch two"]).succeeded();
+    assert!(home.file("two").exists(), "the same command needs no new approval");
+    home.run(&["send", "--approve", "wait", "run mkdir three"]).with_code(3);
+    // Neither another agent nor another chat has it.
+    home.run(&["send", "--approve", "wait", "@bob run touch four"]).with_code(3);
+    home.run(&["send", "--new", "--approve", "wait", "run touch five"]).with_code(3);
+    assert_eq!(home.waiting().len(), 3);
+}
+
+#[test]
+fn always_holds_in_other_chats_too() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch one").remove(0);
+    home.run(&["approvals", "approve", &id, "--scope", "always"]).succeeded();
+    home.run(&["resume"]).succeeded();
+    home.run(&["send", "--new", "run touch two"]).succeeded();
+    assert!(home.file("two").exists());
+}
+
+#[test]
+fn lists_and_requests_are_json_for_scripts() {
+    let home = Home::new();
+    home.run(&["approvals", "list"]).succeeded().says("nothing is waiting for approval");
+    assert_eq!(home.run(&["approvals", "list", "--json"]).succeeded().out, "");
+    let id = home.leave_waiting("run touch one").remove(0);
+    let shown = home.run(&["approvals", "show", &id, "--json"]).succeeded().json();
+    assert_eq!(shown[0]["tool"], "shell_cmd");
+    assert_eq!(shown[0]["arguments"]["command"], "touch");
+    assert_eq!(shown[0]["context"][0]["content"], "run touch one");
+    let decided = home.run(&["approvals", "approve", &id, "--json"]).succeeded().json();
+    assert_eq!(decided[0]["state"], "approved");
+    let events = home.run(&["resume", "--json"]).succeeded().json();
+    assert!(events.iter().any(|event| event["type"] == "tool_finished"), "{events:#?}");
+}
+
+#[test]
+fn an_unknown_request_is_an_error_that_says_what_to_do() {
+    let home = Home::new();
+    for arguments in [
+        vec!["approvals", "show", "apr_none"],
+        vec!["approvals", "approve", "apr_none"],
+        vec!["approvals", "approve", "apr_none", "--scope", "session", "--match", "1"],
+        vec!["approvals", "deny", "apr_none"],
+    ] {
+        let ended = home.run(&arguments).with_code(1);
+        ended.warns("approval apr_none does not exist; `agent-world approvals list`");
+    }
+}

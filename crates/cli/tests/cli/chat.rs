@@ -1,0 +1,156 @@
+//! Tests of conversations over a pipe: each line is a message, or the answer to what is asked.
+
+use crate::home::{Home, until};
+
+#[test]
+fn messages_are_answered_one_after_another() {
+    let home = Home::new();
+    let ended = home.chat(&["hello", "@bob hello", "/quit"]).succeeded();
+    let ended = ended.says("first visit").says("> hello\nada: ").says("> @bob hello\nbob: ");
+    assert!(!ended.out.contains('\u{1b}'), "no colours without a terminal: {ended:?}");
+}
+
+#[test]
+fn an_approval_is_answered_inline() {
+    let home = Home::new();
+    let ended = home.chat(&["run touch made", "o", "thanks"]).succeeded();
+    let ended = ended
+        .says("? 1 of 1 waiting: apr_")
+        .says("\"command\": \"touch\"")
+        .says("workspace/demo")
+        .says("decide> o\n")
+        .says("shell_cmd completed, exit code 0")
+        .says("> thanks\nada: You are welcome.");
+    assert!(home.file("made").exists(), "{ended:?}");
+}
+
+#[test]
+fn a_line_that_is_no_answer_decides_nothing() {
+    let home = Home::new();
+    let ended = home.chat(&["run touch made", "yes please", "", "9", "d it is late"]).succeeded();
+    ended
+        .says("nothing was decided")
+        .says("choose one from 1 to 3")
+        .says("denied by the user: it is late");
+    assert!(!home.file("made").exists());
+}
+
+#[test]
+fn a_denial_asks_for_the_reason() {
+    let home = Home::new();
+    let ended = home.chat(&["run touch made", "d", "not on my machine"]).succeeded();
+    ended
+        .says("why (empty for no reason)> not on my machine")
+        .says("denied by the user: not on my");
+}
+
+#[test]
+fn arguments_can_be_edited_before_the_call_runs() {
+    let home = Home::new();
+    let edited = r#"{"command": "touch", "parameters": ["right"]}"#;
+    let ended = home.chat(&["run touch wrong", "e", "{", "e", "{}", "e", edited]).succeeded();
+    ended.says("that is not JSON").says("the edited arguments are refused").says("ended");
+    assert!(home.file("right").exists() && !home.file("wrong").exists());
+}
+
+#[test]
+fn three_approvals_are_asked_one_after_another_with_how_many_wait() {
+    let home = Home::new();
+    let ended = home.chat(&["run touch one; run touch two; run touch three", "l", "o", "d no"]);
+    let ended = ended.with_code(3);
+    let ended = ended.says("1 of 3 waiting").says("2 of 3 waiting").says("2 of 2 waiting");
+    ended.says("1 approval still waiting. Come back with `agent-world chat -w demo -c chat_");
+    assert!(
+        home.file("two").exists() && !home.file("one").exists() && !home.file("three").exists()
+    );
+}
+
+#[test]
+fn a_session_permission_settles_the_others_it_covers() {
+    let home = Home::new();
+    home.chat(&["run touch one; run touch two", "s 2", "run touch three"]).succeeded();
+    assert!(["one", "two", "three"].iter().all(|name| home.file(name).exists()));
+}
+
+#[test]
+fn a_conversation_is_still_there_after_a_restart() {
+    let home = Home::new();
+    home.chat(&["hello", "what time is it", "o"]).succeeded();
+    let ended = home.chat(&["thanks"]).succeeded();
+    ended
+        .says("human: hello\n")
+        .says("human: what time is it\nada: `date` ended well")
+        .says("> thanks\nada: You are welcome.")
+        .does_not_say("first visit");
+}
+
+#[test]
+fn an_approval_of_an_earlier_run_is_asked_at_the_start() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch made").remove(0);
+    let ended = home.chat(&["o"]).succeeded();
+    ended.says("1 approval still waiting here").says(&format!("1 of 1 waiting: {id}"));
+    assert!(home.file("made").exists());
+}
+
+#[test]
+fn approvals_of_other_chats_are_mentioned() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch made").remove(0);
+    let ended = home.run_with(&["chat", "--new"], "/approvals\nhello\n").succeeded();
+    ended.says("1 approval waiting in other chats").says(&id).says("ada: ");
+}
+
+#[test]
+fn messages_can_be_for_one_agent() {
+    let home = Home::new();
+    let ended = home.run_with(&["chat", "--agent", "bob"], "hello\n@ada hello\n").succeeded();
+    ended.says("> hello\nbob: ").says("> @ada hello\nada: ");
+    let unknown = home.run(&["chat", "--agent", "eve"]).with_code(1);
+    unknown.warns("world demo has no agent `eve`; its agents are: ada, bob");
+}
+
+#[test]
+fn the_program_itself_can_be_spoken_to() {
+    let home = Home::new();
+    let lines = ["/help", "/chats", "/new", "/chats", "/retry", "/stop", "/approvals", "/nonsense"];
+    let ended = home.chat(&[&lines[..], &["//hello", "/quit", "not read"]].concat()).succeeded();
+    ended
+        .says("/approvals  what waits")
+        .says("* chat_")
+        .says("there is nothing to retry")
+        .says("nothing is waiting for approval")
+        .says("there is no command /nonsense")
+        .says("I read “/hello”")
+        .does_not_say("not read");
+}
+
+#[test]
+fn ctrl_c_stops_the_agents_and_not_the_program() {
+    let home = Home::new();
+    let mut chat = home.start(&["chat"]);
+    chat.write("run sleep 60\no\n");
+    chat.wait_for("started");
+    chat.signal("INT");
+    chat.wait_for("the agents were stopped by tester");
+    chat.write("hello\n");
+    chat.wait_for("> hello\nada: ");
+    chat.signal("INT");
+    let ended = chat.wait().succeeded();
+    ended.says("shell_cmd cancelled").says("Say `help`");
+}
+
+#[test]
+fn a_decision_made_elsewhere_is_seen() {
+    let home = Home::new();
+    let mut chat = home.start(&["chat"]);
+    chat.write("run touch made\n");
+    chat.wait_for("decide> ");
+    let id = home.waiting().remove(0);
+    home.run(&["approvals", "approve", &id]).succeeded();
+    until("the file", || home.file("made").exists());
+    chat.wait_for("shell_cmd approved once by tester");
+    chat.wait_for("ada: ");
+    chat.close();
+    chat.wait().succeeded();
+}

@@ -1,0 +1,76 @@
+//! Tests of looking at the log, and of finding that somebody changed it.
+
+use crate::home::{Home, until};
+
+fn tamper(home: &Home, sql: &str) {
+    let connection = rusqlite::Connection::open(home.database()).unwrap();
+    let changed = connection.execute(sql, []).unwrap();
+    assert!(changed > 0, "{sql}");
+}
+
+#[test]
+fn an_untouched_store_is_found_whole() {
+    let home = Home::new();
+    home.run(&["verify"]).succeeded();
+    home.run(&["send", "--approve", "all", "run echo hi"]).succeeded();
+    home.run(&["verify"]).succeeded().says("ok: ").says("1 world and 1 chat");
+    home.run(&["verify", "-w", "demo"]).succeeded();
+    let json = home.run(&["verify", "--json"]).succeeded().json();
+    assert_eq!(json[0]["ok"], true);
+    home.run(&["verify", "-w", "none"]).with_code(1).warns("world none does not exist");
+}
+
+#[test]
+fn a_changed_event_is_found() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    tamper(&home, "UPDATE events SET payload = replace(payload, 'hello', 'hullo') WHERE seq = 2");
+    home.run(&["verify"]).with_code(1).warns("broken: the log of chat").says("problem");
+    let json = home.run(&["verify", "--json"]).with_code(1).json();
+    assert_eq!(json[0]["ok"], false);
+}
+
+#[test]
+fn a_removed_event_is_found() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    tamper(&home, "DELETE FROM events WHERE seq = 3");
+    home.run(&["verify"]).with_code(1).warns("broken: the log of chat");
+}
+
+#[test]
+fn a_changed_read_model_is_found() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    tamper(&home, "UPDATE messages SET document = replace(document, 'hello', 'hullo')");
+    home.run(&["verify"]).with_code(1).warns("is not what its log says");
+}
+
+#[test]
+fn the_newest_events_are_shown_and_then_those_after_a_position() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    let all = home.run(&["events", "tail", "--after", "0", "--json"]).succeeded().json();
+    let positions: Vec<u64> = all.iter().map(|event| event["position"].as_u64().unwrap()).collect();
+    assert_eq!(positions, (1..=positions.len() as u64).collect::<Vec<_>>());
+    let newest = home.run(&["events", "tail", "-n", "2", "--json"]).succeeded().json();
+    assert_eq!(newest, all[all.len() - 2..]);
+    let chat = newest[0]["chat_id"].as_str().unwrap();
+    let of_chat = home.run(&["events", "tail", "-c", chat, "-w", "demo"]).succeeded();
+    of_chat.says("message_posted human: hello").says("message_posted ada: ");
+    home.run(&["events", "tail", "-c", "chat_none"]).with_code(1).warns("chat chat_none does not");
+    home.run(&["events", "tail", "-w", "none"]).with_code(1).warns("world none does not exist");
+}
+
+#[test]
+fn events_can_be_followed_as_they_are_stored() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    let tail = home.start(&["events", "tail", "--follow"]);
+    tail.wait_for("human: hello");
+    home.run(&["send", "@bob thanks"]).succeeded();
+    tail.wait_for("human: @bob thanks");
+    until("bob's answer", || tail.out().contains("message_posted bob: "));
+    tail.signal("INT");
+    tail.wait().succeeded();
+}

@@ -1,0 +1,121 @@
+//! Tests of single messages: what is printed, what runs, and what the exit code says.
+
+use crate::home::Home;
+
+#[test]
+fn without_anybody_to_ask_a_call_is_denied() {
+    let home = Home::new();
+    let ended = home.run(&["send", "--approve", "none", "run touch made"]).with_code(3);
+    let ended =
+        ended.says("was denied and did not run").warns("apr_").warns("nobody could be asked");
+    assert!(!home.file("made").exists(), "{ended:?}");
+    assert!(home.waiting().is_empty());
+    // It is the default, too.
+    home.run(&["send", "run touch made"]).with_code(3);
+}
+
+#[test]
+fn with_everything_approved_a_call_runs() {
+    let home = Home::new();
+    let ended = home.run(&["send", "--approve", "all", "run touch made"]).succeeded();
+    ended.warns("approved once by tester").warns("completed, exit code 0").says("`touch made`");
+    assert!(home.file("made").exists());
+}
+
+#[test]
+fn a_tool_that_does_not_only_read_is_denied_where_only_reading_is_approved() {
+    let home = Home::new();
+    let ended = home.run(&["send", "--approve", "read-only", "run touch made"]).with_code(3);
+    ended.says("approves only tools that declare themselves read-only").warns("not declared");
+    assert!(!home.file("made").exists());
+}
+
+#[test]
+fn what_is_left_waiting_is_listed_with_what_to_do() {
+    let home = Home::new();
+    let ended = home.run(&["send", "--approve", "wait", "run touch made"]).with_code(3);
+    let waiting = home.waiting();
+    assert_eq!(waiting.len(), 1);
+    ended.warns(&waiting[0]).warns("agent-world approvals approve ID").warns("agent-world resume");
+    assert!(!home.file("made").exists());
+}
+
+#[test]
+fn the_message_may_come_from_a_pipe() {
+    let home = Home::new();
+    home.run_with(&["send", "-"], "hello\n").succeeded().says("ada: ");
+    home.run_with(&["send"], "@bob hello\n").succeeded().says("bob: ");
+    home.run_with(&["send", "-"], "  \n").with_code(2).warns("there is no message");
+}
+
+#[test]
+fn replies_of_several_agents_carry_their_names() {
+    let home = Home::new();
+    home.run(&["send", "@ada @bob hello"]).succeeded().says("ada: ").says("bob: ");
+}
+
+#[test]
+fn a_failing_command_is_told_as_it_is() {
+    let home = Home::new();
+    let ended = home.run(&["send", "--approve", "all", "run sh -c 'exit 7'"]).succeeded();
+    ended.warns("failed, exit code 7").says("exit code 7");
+}
+
+#[test]
+fn a_model_that_cannot_be_asked_is_a_failure() {
+    let home = Home::new();
+    home.run(&["world", "create", "broken", "--agent", "eve:nobody/knows"]).succeeded();
+    let ended = home.run(&["send", "-w", "broken", "hello"]).with_code(1);
+    ended.warns("eve could not answer").warns("no such vendor is set up, only demo");
+    home.run(&["world", "create", "empty"]).succeeded().says("it has no agents");
+    home.run(&["send", "-w", "empty", "hello"]).with_code(1).warns("nobody answers");
+}
+
+#[test]
+fn a_new_chat_does_not_know_the_old_one() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    // The demo model introduces itself once in each chat.
+    home.run(&["send", "hello"]).succeeded().does_not_say("built-in demo model");
+    home.run(&["send", "--new", "hello"]).succeeded().says("built-in demo model");
+}
+
+#[test]
+fn json_is_one_object_for_each_message_call_and_approval() {
+    let home = Home::new();
+    let ended = home.run(&["send", "--json", "--approve", "all", "run echo hi"]).succeeded();
+    let objects = ended.json();
+    let kinds: Vec<&str> = objects.iter().map(|one| one["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["message", "approval", "approval", "tool", "message"], "{objects:#?}");
+    assert_eq!(objects[0]["role"], "user");
+    assert_eq!(objects[1]["state"], "pending");
+    assert_eq!(objects[2]["state"], "approved");
+    assert_eq!(objects[2]["decided_by"], "tester");
+    assert_eq!(objects[3]["state"], "completed");
+    assert_eq!(objects[3]["result"], "hi");
+    assert_eq!(objects[4]["sender"], "ada");
+    assert_eq!(objects[4]["reply_to"], objects[0]["id"]);
+}
+
+#[test]
+fn escape_sequences_never_reach_the_terminal() {
+    let home = Home::new();
+    let evil = "run printf \u{1b}]0;owned\u{7}\u{9b}2J\u{202e}\r";
+    for arguments in [
+        vec!["send", "--approve", "all", evil],
+        vec!["send", "--approve", "all", "--json", evil],
+        vec!["events", "tail"],
+        vec!["events", "tail", "--json"],
+        vec!["send", "--approve", "wait", evil],
+        vec!["approvals", "list"],
+        vec!["approvals", "list", "--json"],
+    ] {
+        let ended = home.run(&arguments);
+        let text = ended.out.clone() + &ended.err;
+        assert!(text.contains("1B") || text.contains("001b"), "{arguments:?}: {text}");
+        let hidden = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!text.contains(hidden), "{arguments:?}: {text:?}");
+    }
+    let id = home.waiting().remove(0);
+    home.run(&["approvals", "show", &id]).succeeded().says("\\u{202E}").does_not_say("\u{1b}");
+}

@@ -1,0 +1,70 @@
+//! Tests of worlds and chats as they are named on the command line.
+
+use crate::home::Home;
+
+#[test]
+fn a_world_can_be_made_used_shown_and_deleted() {
+    let home = Home::new();
+    let made = home.run(&["world", "create", "lab", "--name", "The lab", "--agent", "eve"]);
+    made.succeeded().says("created world lab");
+    // The only world there is needs no naming.
+    home.run(&["send", "--approve", "all", "run touch made"]).succeeded().says("eve: ");
+    assert!(home.path().join("workspace/lab/made").exists());
+    let shown = home.run(&["world", "show", "lab"]).succeeded();
+    shown.says("The lab").says("agent eve").says("main agent").says("chat chat_");
+    let json = home.run(&["world", "show", "lab", "--json"]).succeeded().json();
+    assert_eq!(json[0]["agents"][0]["id"], "eve");
+    assert_eq!(json[0]["chats"].as_array().unwrap().len(), 1);
+    home.run(&["world", "create", "lab"]).with_code(1).warns("world lab exists already");
+    home.run(&["world", "delete", "lab", "--yes"]).succeeded();
+    home.run(&["world", "show", "lab"]).with_code(1).warns("world lab does not exist");
+}
+
+#[test]
+fn a_world_may_work_in_a_folder_of_the_users() {
+    let home = Home::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    home.run(&["world", "create", "lab", "--agent", "eve", "--directory", path]).succeeded();
+    home.run(&["send", "--approve", "all", "run touch made"]).succeeded();
+    assert!(folder.path().join("made").exists());
+    let none = ["world", "create", "other", "--directory", "/does/not/exist"];
+    home.run(&none).with_code(1).warns("name a folder that exists");
+}
+
+#[test]
+fn settings_that_cannot_be_meant_are_refused() {
+    let home = Home::new();
+    home.run(&["world", "create", "../out"]).with_code(1).warns("cannot be the id of a world");
+    home.run(&["world", "create", "lab", "--agent", "human"]).with_code(1).warns("choose another");
+    assert!(!home.path().join("out").exists());
+}
+
+#[test]
+fn unknown_worlds_and_chats_are_errors_that_say_what_to_do() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    for command in ["send", "chat"] {
+        let ended = home.run_with(&[command, "-w", "none"], "hello\n").with_code(1);
+        ended.warns("world none does not exist; `agent-world world list`");
+        let ended = home.run_with(&[command, "-c", "chat_none"], "hello\n").with_code(1);
+        ended.warns("chat chat_none does not exist");
+    }
+    home.run(&["world", "create", "lab", "--agent", "eve"]).succeeded();
+    let shown = home.run(&["world", "show", "demo", "--json"]).succeeded().json();
+    let chat = shown[0]["chats"][0]["id"].as_str().unwrap();
+    let ended = home.run(&["send", "-w", "lab", "-c", chat, "hello"]).with_code(1);
+    ended.warns("belongs to world demo, not to lab");
+    home.run(&["send", "-c", chat, "hello"]).succeeded().says("ada: ");
+    home.run(&["nonsense"]).with_code(2);
+    home.run(&["send", "--approve", "maybe", "hello"]).with_code(2);
+}
+
+#[test]
+fn with_several_worlds_and_none_called_demo_one_must_be_named() {
+    let home = Home::new();
+    home.run(&["world", "create", "one", "--agent", "eve"]).succeeded();
+    home.run(&["world", "create", "two", "--agent", "eve"]).succeeded();
+    home.run(&["send", "hello"]).with_code(2).warns("name one with -w: one, two");
+    home.run(&["send", "-w", "two", "hello"]).succeeded().says("eve: ");
+}
