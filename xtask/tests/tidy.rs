@@ -38,20 +38,14 @@ fn dependencies_point_one_way() {
 #[test]
 fn packages_inherit_lints_and_licence() {
     let manifests = project::manifests();
-    assert!(
-        manifests.iter().any(|path| path == "xtask/Cargo.toml"),
-        "{manifests:?}"
-    );
+    assert!(manifests.iter().any(|path| path == "xtask/Cargo.toml"), "{manifests:?}");
     assert_none(&project::check_each(&manifests, manifests::violations));
 }
 
 #[test]
 fn sources_say_what_they_are_for_and_stay_short() {
     let sources = project::sources();
-    assert!(
-        sources.iter().any(|path| path == "xtask/tests/tidy.rs"),
-        "{sources:?}"
-    );
+    assert!(sources.iter().any(|path| path == "xtask/tests/tidy.rs"), "{sources:?}");
     assert_none(&project::check_each(&sources, sources::violations));
 }
 

@@ -40,10 +40,7 @@ impl Model for Demo {
         }
         let items = answer.into_items(&request);
         let usage = estimate(&request, &items);
-        Ok(Reply {
-            usage,
-            ..Reply::of(items)
-        })
+        Ok(Reply { usage, ..Reply::of(items) })
     }
 }
 
@@ -69,10 +66,7 @@ enum Pace {
 
 fn answer(request: &Request) -> Answer {
     if request.instructions == TITLE_INSTRUCTIONS {
-        return Answer::Text {
-            text: title::from_opening(&request.input),
-            pace: Pace::AtOnce,
-        };
+        return Answer::Text { text: title::from_opening(&request.input), pace: Pace::AtOnce };
     }
     let entries = conversation::unanswered(&request.input);
     let calls: Vec<Call> = entries
@@ -87,11 +81,7 @@ fn answer(request: &Request) -> Answer {
             _ => None,
         })
         .collect();
-    if calls.is_empty() {
-        text_for(&entries, request)
-    } else {
-        Answer::Calls(calls)
-    }
+    if calls.is_empty() { text_for(&entries, request) } else { Answer::Calls(calls) }
 }
 
 /// Another agent's answer to a question of ours is passed on, not obeyed.
@@ -128,10 +118,7 @@ fn text_for(entries: &[Entry], request: &Request) -> Answer {
     if to_a_person && !conversation::said(&request.input, phrases::INTRODUCTION_MARK) {
         paragraphs.insert(0, phrases::INTRODUCTION.to_owned());
     }
-    Answer::Text {
-        text: paragraphs.join("\n\n"),
-        pace,
-    }
+    Answer::Text { text: paragraphs.join("\n\n"), pace }
 }
 
 fn to_person(heard: &Heard, wishes: Vec<Wish>, request: &Request) -> Vec<String> {

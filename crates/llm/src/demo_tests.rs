@@ -62,10 +62,7 @@ fn calls(message: &str) -> Vec<(String, Value)> {
 }
 
 fn name_and_arguments(call: &FunctionCall) -> (String, Value) {
-    (
-        call.name.clone(),
-        serde_json::from_str(&call.arguments).unwrap(),
-    )
+    (call.name.clone(), serde_json::from_str(&call.arguments).unwrap())
 }
 
 fn command(words: &[&str]) -> (String, Value) {
@@ -97,32 +94,19 @@ fn a_first_command_is_run_and_the_introduction_follows_with_its_result() {
     let mut items = vec![Item::user("run date")];
     let first = request(items.clone());
     let call = answer(&first).into_items(&first);
-    assert!(
-        matches!(call.as_slice(), [Item::FunctionCall(_)]),
-        "{call:?}"
-    );
+    assert!(matches!(call.as_slice(), [Item::FunctionCall(_)]), "{call:?}");
     items.extend(call);
     items.push(Item::output("demo_1", "Saturday"));
     let second = request(items);
     let text = spoken(&second);
-    let expected = format!(
-        "{}\n\n`date` ended well (exit code 0):\n> Saturday",
-        phrases::INTRODUCTION
-    );
+    let expected =
+        format!("{}\n\n`date` ended well (exit code 0):\n> Saturday", phrases::INTRODUCTION);
     assert_eq!(text, expected);
 }
 
 #[test]
 fn greetings_and_thanks_are_returned() {
-    for greeting in [
-        "hi",
-        "Hello!",
-        "hey there",
-        "Good morning.",
-        "@ada",
-        "hi @ada",
-        "Hi, @ada!",
-    ] {
+    for greeting in ["hi", "Hello!", "hey there", "Good morning.", "@ada", "hi @ada", "Hi, @ada!"] {
         assert_eq!(say(greeting), phrases::GREETING, "{greeting}");
     }
     assert_eq!(say("@ada Thank you!"), phrases::WELCOME);
@@ -134,31 +118,16 @@ fn help_lists_only_what_is_possible() {
     for question in ["help", "HELP!", "What can you do?", "@ada, help please"] {
         let help = say(question);
         assert!(help.contains("`run ls -l`"), "{help}");
-        assert!(
-            help.ends_with("Tools offered to me: `shell_cmd`, `read_file`."),
-            "{help}"
-        );
+        assert!(help.ends_with("Tools offered to me: `shell_cmd`, `read_file`."), "{help}");
     }
-    let without = Request {
-        tools: Vec::new(),
-        ..request(vec![Item::user("help")])
-    };
+    let without = Request { tools: Vec::new(), ..request(vec![Item::user("help")]) };
     let help = spoken(&without);
-    assert!(
-        !help.contains("run ls") && help.contains("No tool is offered"),
-        "{help}"
-    );
+    assert!(!help.contains("run ls") && help.contains("No tool is offered"), "{help}");
 }
 
 #[test]
 fn a_command_line_becomes_one_call() {
-    for message in [
-        "run ls -l",
-        "$ ls -l",
-        "RUN ls  -l",
-        "@ada please run ls -l",
-        "run `ls -l`",
-    ] {
+    for message in ["run ls -l", "$ ls -l", "RUN ls  -l", "@ada please run ls -l", "run `ls -l`"] {
         assert_eq!(calls(message), [command(&["ls", "-l"])], "{message}");
     }
     assert_eq!(
@@ -171,11 +140,8 @@ fn a_command_line_becomes_one_call() {
 #[test]
 fn several_commands_become_calls_of_one_reply() {
     let expected = [command(&["date"]), command(&["uptime", "-p"])];
-    for message in [
-        "run date; run uptime -p",
-        "run date; uptime -p;",
-        "@ada run date\n$ uptime -p",
-    ] {
+    for message in ["run date; run uptime -p", "run date; uptime -p;", "@ada run date\n$ uptime -p"]
+    {
         assert_eq!(calls(message), expected, "{message}");
     }
     let made = reply(vec![Item::user("run date; run date")]);
@@ -193,15 +159,9 @@ fn several_commands_become_calls_of_one_reply() {
 fn a_command_that_cannot_be_run_as_meant_is_explained() {
     assert!(say("run ls | wc -l").contains("without a shell, so `|`"));
     assert!(say("run echo 'open").contains("a quote in it is not closed"));
-    let without = Request {
-        tools: Vec::new(),
-        ..request(vec![Item::user("run ls")])
-    };
+    let without = Request { tools: Vec::new(), ..request(vec![Item::user("run ls")]) };
     let text = spoken(&without);
-    assert!(
-        text.contains("the tool `shell_cmd` is not offered"),
-        "{text}"
-    );
+    assert!(text.contains("the tool `shell_cmd` is not offered"), "{text}");
 }
 
 #[test]
@@ -215,10 +175,7 @@ fn sayings_run_the_fitting_command() {
 fn any_offered_tool_can_be_called_with_json() {
     let expected = [("read_file".to_owned(), json!({"path": "a"}))];
     assert_eq!(calls(r#"call read_file {"path": "a"}"#), expected);
-    assert_eq!(
-        calls("call read_file"),
-        [("read_file".to_owned(), json!({}))]
-    );
+    assert_eq!(calls("call read_file"), [("read_file".to_owned(), json!({}))]);
     assert!(say("call read_file path").contains("not JSON"));
     assert!(say("call nothing {}").contains("the tool `nothing` is not offered"));
     assert!(say("call me Ishmael").contains("none of the few tricks"));
@@ -258,25 +215,14 @@ fn counting_gives_the_numbers() {
 #[test]
 fn anything_else_is_answered_honestly() {
     let text = say("@ada explain\nquantum <world>STOP</world> theory");
-    assert!(
-        text.starts_with("I read “explain quantum ‹world>STOP‹/world> theory”, but"),
-        "{text}"
-    );
+    assert!(text.starts_with("I read “explain quantum ‹world>STOP‹/world> theory”, but"), "{text}");
     assert!(text.contains("`help`"), "{text}");
 }
 
 #[test]
 fn a_result_names_its_command_as_one_would_type_it() {
-    let call = Item::call(
-        "c",
-        "shell_cmd",
-        &json!({"command": "ls", "parameters": ["a b"]}),
-    );
-    let text = text(vec![
-        Item::user("run ls 'a b'"),
-        call,
-        Item::output("c", "@bob\n"),
-    ]);
+    let call = Item::call("c", "shell_cmd", &json!({"command": "ls", "parameters": ["a b"]}));
+    let text = text(vec![Item::user("run ls 'a b'"), call, Item::output("c", "@bob\n")]);
     assert_eq!(text, "`ls 'a b'` ended well (exit code 0):\n> @bob");
 }
 
@@ -300,9 +246,7 @@ fn all_results_of_a_reply_are_summarised_and_a_message_meanwhile_is_answered() {
 
 #[test]
 fn a_background_result_is_reported() {
-    let text = text(vec![Item::user(
-        "Background call call_7 (build): done\n@bob",
-    )]);
+    let text = text(vec![Item::user("Background call call_7 (build): done\n@bob")]);
     assert_eq!(text, "`build in the background` came back:\n> done\n> @bob");
 }
 
@@ -313,10 +257,7 @@ fn an_answer_from_an_agent_is_passed_on_to_the_human() {
         Item::assistant("@bob what time is it"),
         Item::user("bob: @ada `date` ended well (exit code 0):\n> run rm"),
     ]);
-    assert_eq!(
-        text,
-        "@human bob answered:\n> `date` ended well (exit code 0):\n> > run rm"
-    );
+    assert_eq!(text, "@human bob answered:\n> `date` ended well (exit code 0):\n> > run rm");
 }
 
 #[test]
@@ -338,9 +279,7 @@ fn talk(first: &str) -> Vec<String> {
         let spoken = Reply::of(items.clone()).spoken();
         memories[me].extend(items);
         let text = mention::finish_reply(&spoken, &ids[me], &answering, true, &roster);
-        let heard = mention::parse(&text, &roster)
-            .addressed
-            .contains(&ids[other]);
+        let heard = mention::parse(&text, &roster).addressed.contains(&ids[other]);
         memories[other].push(Item::user(format!("{}: {text}", ids[me])));
         said.push(text);
         if !heard {
@@ -396,43 +335,25 @@ fn a_request_for_a_title_gets_the_title_alone() {
 #[test]
 fn an_odd_conversation_is_still_answered() {
     assert_eq!(text(Vec::new()), phrases::NOTHING_NEW);
-    assert_eq!(
-        text(vec![Item::output("unknown", "x")]),
-        "`a call` came back:\n> x"
-    );
-    assert_eq!(
-        text(vec![Item::Unknown(json!({"type": "new"}))]),
-        phrases::NOTHING_NEW
-    );
+    assert_eq!(text(vec![Item::output("unknown", "x")]), "`a call` came back:\n> x");
+    assert_eq!(text(vec![Item::Unknown(json!({"type": "new"}))]), phrases::NOTHING_NEW);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_count_is_streamed_word_by_word_within_about_a_second() {
-    for (message, stream, slow) in [
-        ("count to 100", true, true),
-        ("count to 100", false, false),
-        ("help", true, false),
-    ] {
+    for (message, stream, slow) in
+        [("count to 100", true, true), ("count to 100", false, false), ("help", true, false)]
+    {
         let seen = Mutex::new(String::new());
         let deltas = |delta| match delta {
             Delta::Text(text) => seen.lock().unwrap().push_str(&text),
             Delta::Reasoning(_) => panic!("the demo model does not reason"),
         };
-        let request = Request {
-            stream,
-            ..request(vec![Item::user(message)])
-        };
+        let request = Request { stream, ..request(vec![Item::user(message)]) };
         let start = Instant::now();
         let reply = Demo.generate(request, &deltas).await.unwrap();
         let seen = seen.into_inner().unwrap();
-        assert_eq!(
-            seen,
-            if stream {
-                reply.spoken()
-            } else {
-                String::new()
-            }
-        );
+        assert_eq!(seen, if stream { reply.spoken() } else { String::new() });
         assert_eq!(!start.elapsed().is_zero(), slow, "{message}");
         assert!(start.elapsed() <= Duration::from_millis(1_500), "{message}");
     }
@@ -443,11 +364,6 @@ async fn usage_is_estimated_by_words_and_the_reply_depends_on_the_request_alone(
     let request = request(vec![Item::user("run ls")]);
     let reply = Demo.generate(request.clone(), &|_| {}).await.unwrap();
     assert_eq!(reply, Demo.generate(request, &|_| {}).await.unwrap());
-    let expected = Usage {
-        input_tokens: 4,
-        output_tokens: 2,
-        total_tokens: 6,
-        ..Usage::default()
-    };
+    let expected = Usage { input_tokens: 4, output_tokens: 2, total_tokens: 6, ..Usage::default() };
     assert_eq!(reply.usage, expected);
 }

@@ -66,11 +66,7 @@ impl Error {
             [] => "no vendor is set up".to_owned(),
             known => format!("no such vendor is set up, only {}", known.join(", ")),
         };
-        let named = if vendor.is_empty() {
-            "(no vendor)"
-        } else {
-            vendor
-        };
+        let named = if vendor.is_empty() { "(no vendor)" } else { vendor };
         Self::new(Class::UnknownModel, named, message)
     }
 }
@@ -144,9 +140,7 @@ impl fmt::Display for Class {
         f.write_str(match self {
             Self::Auth => "the key was not accepted",
             Self::RateLimited { retry_after: None } => "too many requests",
-            Self::RateLimited {
-                retry_after: Some(wait),
-            } => {
+            Self::RateLimited { retry_after: Some(wait) } => {
                 return write!(f, "too many requests for the next {}s", wait.as_secs_f64());
             }
             Self::Quota => "the quota is used up",

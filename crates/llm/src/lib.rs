@@ -66,10 +66,7 @@ impl Models {
         let (vendor, model) = name.split_once('/').unwrap_or((name, ""));
         match self.vendors.get(vendor) {
             Some(found) => Ok((Arc::clone(found), model)),
-            None => Err(Error::unknown_vendor(
-                vendor,
-                self.vendors.keys().map(String::as_str),
-            )),
+            None => Err(Error::unknown_vendor(vendor, self.vendors.keys().map(String::as_str))),
         }
     }
 }

@@ -49,11 +49,7 @@ pub struct Answer {
 impl Scripted {
     /// Knows nothing until something is pushed.
     pub fn new() -> Self {
-        Self {
-            script: Arc::default(),
-            answering: None,
-            received: watch::Sender::new(0),
-        }
+        Self { script: Arc::default(), answering: None, received: watch::Sender::new(0) }
     }
 
     /// Whatever no queue answers is answered by the closure.
@@ -65,19 +61,12 @@ impl Scripted {
 
     /// Like `answering`, with delays, chunks and gates.
     pub fn performing(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
-        Self {
-            answering: Some(Arc::new(answer)),
-            ..Self::new()
-        }
+        Self { answering: Some(Arc::new(answer)), ..Self::new() }
     }
 
     /// Puts an answer at the end of a model's queue.
     pub fn push(&self, model: &str, answer: impl Into<Answer>) -> &Self {
-        self.script()
-            .answers
-            .entry(model.to_owned())
-            .or_default()
-            .push_back(answer.into());
+        self.script().answers.entry(model.to_owned()).or_default().push_back(answer.into());
         self
     }
 
@@ -213,13 +202,7 @@ impl Answer {
 
 impl From<Result<Reply, Error>> for Answer {
     fn from(result: Result<Reply, Error>) -> Self {
-        Self {
-            result,
-            delay: Duration::ZERO,
-            chunk: None,
-            before: None,
-            after: None,
-        }
+        Self { result, delay: Duration::ZERO, chunk: None, before: None, after: None }
     }
 }
 
@@ -253,10 +236,7 @@ async fn pass(gate: Option<&Semaphore>) {
 fn chunks(text: &str, size: Option<usize>) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let size = size.unwrap_or(characters.len()).max(1);
-    characters
-        .chunks(size)
-        .map(|chunk| chunk.iter().collect())
-        .collect()
+    characters.chunks(size).map(|chunk| chunk.iter().collect()).collect()
 }
 
 fn nothing_left(model: &str) -> Error {

@@ -21,28 +21,19 @@ fn request(model: &str) -> Request {
 
 async fn ask(model: &Scripted, name: &str) -> Result<String, Class> {
     let reply = model.generate(request(name), &|_| {}).await;
-    reply
-        .map(|reply| reply.spoken())
-        .map_err(|error| error.class)
+    reply.map(|reply| reply.spoken()).map_err(|error| error.class)
 }
 
 #[tokio::test]
 async fn each_model_name_has_a_queue_of_its_own() {
     let model = Scripted::new();
-    model
-        .push("ada", "one")
-        .push("bob", "two")
-        .push("ada", Answer::failure(Class::Quota, ""));
+    model.push("ada", "one").push("bob", "two").push("ada", Answer::failure(Class::Quota, ""));
     assert_eq!(model.unused(), 3);
     assert_eq!(ask(&model, "bob").await, Ok("two".to_owned()));
     assert_eq!(ask(&model, "ada").await, Ok("one".to_owned()));
     assert_eq!(ask(&model, "ada").await, Err(Class::Quota));
     assert_eq!(ask(&model, "ada").await, Err(Class::InvalidRequest));
-    let asked: Vec<String> = model
-        .requests()
-        .into_iter()
-        .map(|request| request.model)
-        .collect();
+    let asked: Vec<String> = model.requests().into_iter().map(|request| request.model).collect();
     assert_eq!(asked, ["bob", "ada", "ada", "ada"]);
     assert_eq!(model.unused(), 0);
 }
@@ -61,16 +52,10 @@ async fn text_is_streamed_in_chunks_only_when_wanted() {
     for (stream, expected) in [(true, vec!["añ", "b¢", "c"]), (false, vec![])] {
         let seen = Mutex::new(Vec::new());
         let deltas = |delta| seen.lock().unwrap().push(delta);
-        let request = Request {
-            stream,
-            ..request("ada")
-        };
+        let request = Request { stream, ..request("ada") };
         let reply = model.generate(request, &deltas).await.unwrap();
         assert_eq!(reply.spoken(), "añb¢c");
-        let expected: Vec<Delta> = expected
-            .into_iter()
-            .map(|t| Delta::Text(t.into()))
-            .collect();
+        let expected: Vec<Delta> = expected.into_iter().map(|t| Delta::Text(t.into())).collect();
         assert_eq!(seen.into_inner().unwrap(), expected);
     }
 }
@@ -78,37 +63,19 @@ async fn text_is_streamed_in_chunks_only_when_wanted() {
 #[tokio::test]
 async fn calls_are_made_at_once_and_numbered() {
     let model = Scripted::new();
-    model.push(
-        "",
-        Answer::calls([("first", json!({"a": 1})), ("second", json!({}))]),
-    );
+    model.push("", Answer::calls([("first", json!({"a": 1})), ("second", json!({}))]));
     let reply = model.generate(request(""), &|_| {}).await.unwrap();
     let calls: Vec<(&str, &str, &str)> = reply
         .calls()
-        .map(|call| {
-            (
-                call.call_id.as_str(),
-                call.name.as_str(),
-                call.arguments.as_str(),
-            )
-        })
+        .map(|call| (call.call_id.as_str(), call.name.as_str(), call.arguments.as_str()))
         .collect();
-    assert_eq!(
-        calls,
-        [
-            ("call_1", "first", r#"{"a":1}"#),
-            ("call_2", "second", "{}")
-        ]
-    );
+    assert_eq!(calls, [("call_1", "first", r#"{"a":1}"#), ("call_2", "second", "{}")]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_delay_is_waited_in_virtual_time() {
     let model = Scripted::new();
-    model.push(
-        "ada",
-        Answer::text("late").delayed(Duration::from_secs(3_600)),
-    );
+    model.push("ada", Answer::text("late").delayed(Duration::from_secs(3_600)));
     let start = tokio::time::Instant::now();
     assert_eq!(ask(&model, "ada").await, Ok("late".to_owned()));
     assert_eq!(start.elapsed(), Duration::from_secs(3_600));
@@ -123,11 +90,7 @@ async fn a_held_answer_comes_when_it_is_released() {
     let handle = model.clone();
     let task = tokio::spawn(async move {
         let deltas = move |delta| sender.send(delta).unwrap();
-        handle
-            .generate(request("ada"), &deltas)
-            .await
-            .unwrap()
-            .spoken()
+        handle.generate(request("ada"), &deltas).await.unwrap().spoken()
     });
     model.received(1).await;
     tokio::time::sleep(Duration::from_secs(60)).await;

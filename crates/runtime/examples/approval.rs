@@ -77,7 +77,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 engine.answer(&asked.approval, answer, "me", Claims::default()).await?;
             }
             Event::ToolFinished(finished) => println!("tool: {}", finished.output.text),
-            Event::MessagePosted(said) => println!("{}: {}", said.message.sender, said.message.text),
+            Event::MessagePosted(said) => {
+                println!("{}: {}", said.message.sender, said.message.text)
+            }
             Event::TurnEnded { .. } => break,
             _ => {}
         }

@@ -261,7 +261,14 @@ impl ChatTask {
                     self.review().await;
                 }
             }
-            Ask::Due => self.review().await,
+            Ask::Due => {
+                // With nothing under way there is no reason to trust what is in memory: somebody else may have
+                // written what is due.
+                if self.is_quiet() && self.ledger.head.seq > 0 {
+                    self.reload().await;
+                }
+                self.review().await;
+            }
         }
     }
 

@@ -8,6 +8,8 @@
 
 #[path = "runtime/processes.rs"]
 mod processes;
+#[path = "runtime/props.rs"]
+mod props;
 #[path = "runtime/stage.rs"]
 mod stage;
 

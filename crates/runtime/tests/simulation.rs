@@ -5,12 +5,7 @@
 //! the tools really did. A failure prints its seed: `SEED=17 cargo test --release --test simulation` repeats it alone.
 
 // Tests may panic: that is how they fail.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 #[path = "simulation/checks.rs"]
 mod checks;
@@ -46,10 +41,7 @@ fn every_promise_holds_under_random_faults_and_crashes() {
     }
     println!("{SEEDS} seeds: {sum:?}");
     // A simulation in which nothing happens proves nothing.
-    assert!(
-        sum.crashes > SEEDS && sum.tools_run > SEEDS && sum.decisions > SEEDS,
-        "{sum:?}"
-    );
+    assert!(sum.crashes > SEEDS && sum.tools_run > SEEDS && sum.decisions > SEEDS, "{sum:?}");
 }
 
 #[test]
@@ -59,10 +51,7 @@ fn a_crash_at_every_append_boundary_loses_nothing_and_repeats_nothing() {
         let calm = must_hold(Plan::calm(seed));
         for append in 1..=calm.appends {
             for death in [Death::BeforeCommit, Death::AfterCommit] {
-                must_hold(Plan {
-                    die_at: Some((append, death)),
-                    ..Plan::calm(seed)
-                });
+                must_hold(Plan { die_at: Some((append, death)), ..Plan::calm(seed) });
                 runs += 1;
             }
         }
@@ -74,31 +63,19 @@ fn a_crash_at_every_append_boundary_loses_nothing_and_repeats_nothing() {
 fn the_same_seed_gives_the_same_history() {
     for seed in 0..5 {
         let (first, second) = (must_hold(Plan::random(seed)), must_hold(Plan::random(seed)));
-        assert_eq!(
-            first.fingerprint, second.fingerprint,
-            "seed {seed} is not deterministic"
-        );
+        assert_eq!(first.fingerprint, second.fingerprint, "seed {seed} is not deterministic");
     }
 }
 
 #[test]
 fn a_store_that_does_not_check_heads_is_noticed() {
-    let sabotage = Sabotage {
-        skip_head_check: true,
-        ..Sabotage::default()
-    };
+    let sabotage = Sabotage { skip_head_check: true, ..Sabotage::default() };
     let noticed = (0..200).find(|seed| {
-        let plan = Plan {
-            sabotage,
-            ..Plan::random(*seed)
-        };
+        let plan = Plan { sabotage, ..Plan::random(*seed) };
         run(plan).is_err()
     });
     println!("noticed with seed {noticed:?}");
-    assert!(
-        noticed.is_some(),
-        "200 seeds and nobody noticed that heads are not checked"
-    );
+    assert!(noticed.is_some(), "200 seeds and nobody noticed that heads are not checked");
 }
 
 fn must_hold(plan: Plan) -> Report {

@@ -71,12 +71,8 @@ impl Registry {
         if self.tools.contains_key(&spec.name) {
             return Err(Unusable::Twice(spec.name));
         }
-        agent_world_core::arguments::check_schema(&spec.parameters).map_err(|problem| {
-            Unusable::Schema {
-                name: spec.name.clone(),
-                problem,
-            }
-        })?;
+        agent_world_core::arguments::check_schema(&spec.parameters)
+            .map_err(|problem| Unusable::Schema { name: spec.name.clone(), problem })?;
         self.tools.insert(spec.name, tool);
         Ok(())
     }
@@ -95,9 +91,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
         && !name.to_ascii_lowercase().starts_with("client.")
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
 impl Failure {

@@ -105,9 +105,7 @@ impl Scripted {
 
     fn recorded(&self) -> MutexGuard<'_, Vec<Invocation>> {
         // A test that panicked while it read left the list whole.
-        self.invocations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.invocations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -145,11 +143,7 @@ mod tests {
     use super::*;
 
     fn spec() -> ToolSpec {
-        ToolSpec::new(
-            "echo",
-            "Repeats what it is given.",
-            json!({"type": "object"}),
-        )
+        ToolSpec::new("echo", "Repeats what it is given.", json!({"type": "object"}))
     }
 
     fn invocation(cancelled: &CancellationToken) -> Invocation {
@@ -175,18 +169,13 @@ mod tests {
         assert_eq!(tool.count(), 1);
         assert_eq!(tool.invocations()[0].agent.as_str(), "ada");
         let failing = Scripted::fixed(spec(), Err(Failure::text("no")));
-        assert_eq!(
-            failing.run(invocation(&token)).await,
-            Err(Failure::text("no"))
-        );
+        assert_eq!(failing.run(invocation(&token)).await, Err(Failure::text("no")));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_held_call_goes_on_when_released_and_ends_when_cancelled() {
         let gate = Arc::new(Semaphore::new(0));
-        let tool = Scripted::text(spec(), "done")
-            .held_by(&gate)
-            .delayed(Duration::from_secs(9));
+        let tool = Scripted::text(spec(), "done").held_by(&gate).delayed(Duration::from_secs(9));
         let (first, second) = (CancellationToken::new(), CancellationToken::new());
         let run = |token: &CancellationToken| {
             let (tool, invocation) = (tool.clone(), invocation(token));

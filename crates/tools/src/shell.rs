@@ -49,9 +49,7 @@ impl ShellCmd {
 
     /// Gives programs what is harmless of these variables, and nothing else.
     pub fn with_environment(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        Self {
-            environment: environment::allowed(variables),
-        }
+        Self { environment: environment::allowed(variables) }
     }
 
     async fn execute(
@@ -76,12 +74,7 @@ impl ShellCmd {
             Capture::read(stderr, OUTPUT_LIMIT, &ended),
         );
         let ending = ending.map_err(|error| arguments.cannot_run(&error.to_string()))?;
-        Ok(Report {
-            ending,
-            duration: start.elapsed(),
-            stdout,
-            stderr,
-        })
+        Ok(Report { ending, duration: start.elapsed(), stdout, stderr })
     }
 }
 
@@ -96,10 +89,7 @@ impl Tool for ShellCmd {
     fn spec(&self) -> ToolSpec {
         let message = "Execute shell command: {command} {parameters}".to_owned();
         ToolSpec {
-            approval: Approval {
-                required: true,
-                message: Some(message),
-            },
+            approval: Approval { required: true, message: Some(message) },
             timeout_seconds: TIMEOUT_SECONDS,
             destructive: true,
             ..ToolSpec::new(NAME, DESCRIPTION, arguments::schema())
@@ -107,20 +97,13 @@ impl Tool for ShellCmd {
     }
 
     async fn run(&self, invocation: Invocation) -> Result<Output, Failure> {
-        let Invocation {
-            arguments,
-            working_directory,
-            cancelled,
-            ..
-        } = invocation;
+        let Invocation { arguments, working_directory, cancelled, .. } = invocation;
         let arguments = Arguments::read(arguments)?;
         if cancelled.is_cancelled() {
             return Err(arguments.cannot_run("it was cancelled before it started"));
         }
         let directory = arguments.directory_in(working_directory.as_deref())?;
-        self.execute(&arguments, &directory, &cancelled)
-            .await?
-            .into_result()
+        self.execute(&arguments, &directory, &cancelled).await?.into_result()
     }
 }
 

@@ -24,11 +24,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let tool = ShellCmd::new();
-        Self {
-            tool,
-            folder: TempDir::new().unwrap(),
-            cancelled: CancellationToken::new(),
-        }
+        Self { tool, folder: TempDir::new().unwrap(), cancelled: CancellationToken::new() }
     }
 
     fn invocation(&self, arguments: Value) -> Invocation {
@@ -48,8 +44,7 @@ impl Bench {
     }
 
     async fn shell(&self, script: &str) -> Result<Output, Failure> {
-        self.run(json!({"command": "sh", "parameters": ["-c", script]}))
-            .await
+        self.run(json!({"command": "sh", "parameters": ["-c", script]})).await
     }
 
     fn start(&self, arguments: Value) -> JoinHandle<Result<Output, Failure>> {
@@ -72,10 +67,7 @@ fn failed(result: Result<Output, Failure>) -> Output {
 async fn until(condition: impl Fn() -> bool) {
     let start = std::time::Instant::now();
     while !condition() {
-        assert!(
-            start.elapsed() < Duration::from_secs(30),
-            "it did not come to pass"
-        );
+        assert!(start.elapsed() < Duration::from_secs(30), "it did not come to pass");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
@@ -83,10 +75,7 @@ async fn until(condition: impl Fn() -> bool) {
 /// Whether a process still runs; one that only waits to be reaped does not.
 fn runs(id: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(") ")
-        .next()
-        .and_then(|rest| rest.chars().next());
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
     !matches!(state, None | Some('Z' | 'X'))
 }
 
@@ -99,27 +88,19 @@ fn it_says_that_it_needs_approval_and_how_long_it_may_run() {
     assert!(spec.approval.required && spec.destructive && !spec.may_repeat());
     assert_eq!(spec.timeout_seconds, 600);
     let message = spec.approval.message.as_deref();
-    assert_eq!(
-        message,
-        Some("Execute shell command: {command} {parameters}")
-    );
+    assert_eq!(message, Some("Execute shell command: {command} {parameters}"));
 }
 
 #[tokio::test]
 async fn a_program_gets_its_parameters_as_they_are() {
     let parameters = ["%s|", "two words", "$HOME", "*", "'", ""];
-    let output = Bench::new()
-        .run(json!({"command": "printf", "parameters": parameters}))
-        .await;
+    let output = Bench::new().run(json!({"command": "printf", "parameters": parameters})).await;
     let output = output.unwrap();
     assert_eq!(output.text, "two words|$HOME|*|'||");
     let facts = |name: &str| output.details[name].clone();
     assert_eq!(facts("exit_code"), 0);
     assert_eq!(facts("signal"), Value::Null);
-    assert_eq!(
-        (facts("stdout_bytes"), facts("stderr_bytes")),
-        (json!(21), json!(0))
-    );
+    assert_eq!((facts("stdout_bytes"), facts("stderr_bytes")), (json!(21), json!(0)));
     assert_eq!(facts("truncated"), false);
     assert!(facts("duration_ms").is_u64());
 }
@@ -153,21 +134,13 @@ async fn a_program_that_is_not_found_is_explained() {
     let bench = Bench::new();
     for command in ["no-such-program", "ls -l", "./missing"] {
         let text = failed(bench.run(json!({"command": command})).await).text;
-        assert!(
-            text.starts_with(&format!("cannot run `{command}`: no such program")),
-            "{text}"
-        );
+        assert!(text.starts_with(&format!("cannot run `{command}`: no such program")), "{text}");
         assert!(text.contains("`parameters`"), "{text}");
     }
     fs::write(bench.folder.path().join("plain"), "text").unwrap();
     let text = failed(bench.run(json!({"command": "./plain"})).await).text;
     assert!(text.contains("may not be executed"), "{text}");
-    let text = failed(
-        bench
-            .run(json!({"command": "echo", "parameters": ["a\u{0}b"]}))
-            .await,
-    )
-    .text;
+    let text = failed(bench.run(json!({"command": "echo", "parameters": ["a\u{0}b"]})).await).text;
     assert!(text.starts_with("cannot run `echo`: "), "{text}");
     let text = failed(bench.run(json!({"command": "  "})).await).text;
     assert_eq!(text, "`command` is empty; name the program to run");
@@ -182,14 +155,8 @@ async fn it_starts_in_the_working_directory_or_inside_it() {
     let here = root.to_str().unwrap();
     assert_eq!(pwd(Value::Null).await.unwrap().text, here);
     assert_eq!(pwd(json!("a/b")).await.unwrap().text, format!("{here}/a/b"));
-    assert_eq!(
-        pwd(json!("a/../a")).await.unwrap().text,
-        format!("{here}/a")
-    );
-    assert_eq!(
-        pwd(json!(format!("{here}/a"))).await.unwrap().text,
-        format!("{here}/a")
-    );
+    assert_eq!(pwd(json!("a/../a")).await.unwrap().text, format!("{here}/a"));
+    assert_eq!(pwd(json!(format!("{here}/a"))).await.unwrap().text, format!("{here}/a"));
 }
 
 #[tokio::test]
@@ -201,28 +168,12 @@ async fn a_directory_outside_the_working_directory_is_refused() {
     std::os::unix::fs::symlink(beside.path(), root.join("link")).unwrap();
     let absolute = beside.path().to_str().unwrap();
     for directory in ["..", "../..", "link", "link/..", "/", absolute] {
-        let text = failed(
-            bench
-                .run(json!({"command": "pwd", "directory": directory}))
-                .await,
-        )
-        .text;
-        assert!(
-            text.contains("is outside the working directory"),
-            "{directory}: {text}"
-        );
+        let text = failed(bench.run(json!({"command": "pwd", "directory": directory})).await).text;
+        assert!(text.contains("is outside the working directory"), "{directory}: {text}");
     }
     for directory in ["missing", "file"] {
-        let text = failed(
-            bench
-                .run(json!({"command": "pwd", "directory": directory}))
-                .await,
-        )
-        .text;
-        assert!(
-            text.starts_with("cannot run `pwd`: "),
-            "{directory}: {text}"
-        );
+        let text = failed(bench.run(json!({"command": "pwd", "directory": directory})).await).text;
+        assert!(text.starts_with("cannot run `pwd`: "), "{directory}: {text}");
     }
 }
 
@@ -244,32 +195,14 @@ async fn a_neighbour_whose_name_begins_alike_is_outside() {
 
 #[tokio::test]
 async fn no_variable_is_handed_on_that_is_not_on_the_list() {
-    let secrets = [
-        "OPENAI_API_KEY",
-        "DATABASE_URL",
-        "path",
-        "LCX",
-        "LD_PRELOAD",
-    ];
-    let harmless = [
-        ("PATH", std::env::var("PATH").unwrap()),
-        ("LC_ALL", "C".to_owned()),
-    ];
-    let given = secrets
-        .map(|name| (name, "secret".to_owned()))
-        .into_iter()
-        .chain(harmless);
+    let secrets = ["OPENAI_API_KEY", "DATABASE_URL", "path", "LCX", "LD_PRELOAD"];
+    let harmless = [("PATH", std::env::var("PATH").unwrap()), ("LC_ALL", "C".to_owned())];
+    let given = secrets.map(|name| (name, "secret".to_owned())).into_iter().chain(harmless);
     let tool = ShellCmd::with_environment(given.map(|(name, value)| (name.into(), value.into())));
-    let bench = Bench {
-        tool,
-        ..Bench::new()
-    };
+    let bench = Bench { tool, ..Bench::new() };
     let output = bench.run(json!({"command": "env"})).await.unwrap();
-    let mut names: Vec<&str> = output
-        .text
-        .lines()
-        .filter_map(|line| Some(line.split_once('=')?.0))
-        .collect();
+    let mut names: Vec<&str> =
+        output.text.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     names.sort_unstable();
     assert_eq!(names, ["LC_ALL", "PATH"]);
     assert!(!format!("{:?}", bench.tool).contains("secret"));
@@ -301,16 +234,8 @@ async fn bytes_that_are_not_text_are_shown_as_such() {
 async fn output_beyond_the_limit_is_counted_but_not_kept() {
     let script = "yes | head -c 3000000; yes | head -c 2000000 >&2";
     let output = Bench::new().shell(script).await.unwrap();
-    assert!(
-        output
-            .text
-            .contains("[stdout cut: 1048576 of 3000000 bytes kept]\n[stderr]\ny\n")
-    );
-    assert!(
-        output
-            .text
-            .ends_with("[stderr cut: 1048576 of 2000000 bytes kept]")
-    );
+    assert!(output.text.contains("[stdout cut: 1048576 of 3000000 bytes kept]\n[stderr]\ny\n"));
+    assert!(output.text.ends_with("[stderr cut: 1048576 of 2000000 bytes kept]"));
     assert!(output.text.len() < 2 * OUTPUT_LIMIT + 200);
     assert_eq!(output.details["stdout_bytes"], 3_000_000);
     assert_eq!(output.details["stderr_bytes"], 2_000_000);
@@ -319,16 +244,8 @@ async fn output_beyond_the_limit_is_counted_but_not_kept() {
 
 #[tokio::test]
 async fn endless_output_is_bounded_and_killed_by_the_timeout() {
-    let output = failed(
-        Bench::new()
-            .run(json!({"command": "yes", "timeout": 0.2}))
-            .await,
-    );
-    assert!(
-        output
-            .text
-            .ends_with("\n[timed out after 0.2s and was killed]")
-    );
+    let output = failed(Bench::new().run(json!({"command": "yes", "timeout": 0.2})).await);
+    assert!(output.text.ends_with("\n[timed out after 0.2s and was killed]"));
     assert!(output.text.len() < OUTPUT_LIMIT + 200);
     assert_eq!(output.details["signal"], 9);
 }
@@ -380,15 +297,8 @@ async fn a_cancellation_kills_the_whole_family() {
 async fn nothing_is_started_for_a_call_that_is_cancelled_already() {
     let bench = Bench::new();
     bench.cancelled.cancel();
-    let output = failed(
-        bench
-            .run(json!({"command": "touch", "parameters": ["made"]}))
-            .await,
-    );
-    assert_eq!(
-        output.text,
-        "cannot run `touch`: it was cancelled before it started"
-    );
+    let output = failed(bench.run(json!({"command": "touch", "parameters": ["made"]})).await);
+    assert_eq!(output.text, "cannot run `touch`: it was cancelled before it started");
     assert!(!bench.folder.path().join("made").exists());
 }
 
@@ -405,10 +315,7 @@ async fn dropping_the_call_kills_the_whole_family() {
 #[tokio::test]
 async fn what_a_program_leaves_behind_is_killed_and_what_it_wrote_is_kept() {
     let bench = Bench::new();
-    let output = bench
-        .shell("sleep 1000 & echo $! > id; echo bye")
-        .await
-        .unwrap();
+    let output = bench.shell("sleep 1000 & echo $! > id; echo bye").await.unwrap();
     assert_eq!(output.text, "bye");
     let left = bench.grandchild().await;
     until(|| !runs(left)).await;
@@ -420,11 +327,7 @@ async fn a_process_that_left_the_group_does_not_hold_up_the_result() {
     let output =
         bench.shell("setsid sh -c 'echo $$ > id; exec sleep 1000' & until [ -s id ]; do :; done");
     let output = output.await.unwrap();
-    assert!(
-        output
-            .text
-            .contains("[stdout is still held open by another process")
-    );
+    assert!(output.text.contains("[stdout is still held open by another process"));
     let left = bench.grandchild().await;
     let left = rustix::process::Pid::from_raw(left.try_into().unwrap()).unwrap();
     rustix::process::kill_process(left, rustix::process::Signal::KILL).unwrap();
@@ -435,9 +338,7 @@ async fn many_programs_run_side_by_side_and_each_gets_its_own_result() {
     let bench = Bench::new();
     let arguments =
         |code: i32| json!({"command": "sh", "parameters": ["-c", format!("exit {code}")]});
-    let tasks: Vec<_> = (1..30)
-        .map(|code| (code, bench.start(arguments(code))))
-        .collect();
+    let tasks: Vec<_> = (1..30).map(|code| (code, bench.start(arguments(code)))).collect();
     for (code, task) in tasks {
         assert_eq!(failed(task.await.unwrap()).details["exit_code"], code);
     }

@@ -70,10 +70,7 @@ const HTTP: &[&str] = &["axum", "http", "hyper"];
 const MAY_KNOW_HTTP: &[&str] = &[SERVER, CLI];
 
 pub fn violations(packages: &[Package], graph: &Graph) -> Vec<String> {
-    let members: BTreeSet<&str> = packages
-        .iter()
-        .map(|package| package.name.as_str())
-        .collect();
+    let members: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     let mut violations = Vec::new();
     for package in packages {
         violations.extend(wrong_direction(package, &members));
@@ -90,9 +87,7 @@ pub fn violations(packages: &[Package], graph: &Graph) -> Vec<String> {
 fn wrong_direction(package: &Package, members: &BTreeSet<&str>) -> Vec<String> {
     let Package { name, dependencies } = package;
     let Some((_, may_use)) = MAY_USE.iter().find(|(listed, _)| listed == name) else {
-        return vec![format!(
-            "{name} is not in the table of who may use whom; add it there"
-        )];
+        return vec![format!("{name} is not in the table of who may use whom; add it there")];
     };
     let allowed = |dependency: &Dependency| {
         may_use.contains(&dependency.name.as_str())
@@ -114,10 +109,7 @@ fn http_outside_server(package: &Package) -> Vec<String> {
         .iter()
         .filter(|found| found.kind == Kind::Normal && HTTP.contains(&found.name.as_str()))
         .map(|found| {
-            format!(
-                "{} must not depend on {}: only server knows HTTP",
-                package.name, found.name
-            )
+            format!("{} must not depend on {}: only server knows HTTP", package.name, found.name)
         })
         .collect()
 }
@@ -158,26 +150,15 @@ mod tests {
     use super::*;
 
     fn package(name: &str, normal: &[&str], development: &[&str]) -> Package {
-        let dependency = |name: &&str, kind: Kind| Dependency {
-            name: (*name).to_owned(),
-            kind,
-        };
+        let dependency = |name: &&str, kind: Kind| Dependency { name: (*name).to_owned(), kind };
         let normal = normal.iter().map(|name| dependency(name, Kind::Normal));
-        let development = development
-            .iter()
-            .map(|name| dependency(name, Kind::Development));
-        Package {
-            name: name.to_owned(),
-            dependencies: normal.chain(development).collect(),
-        }
+        let development = development.iter().map(|name| dependency(name, Kind::Development));
+        Package { name: name.to_owned(), dependencies: normal.chain(development).collect() }
     }
 
     fn graph(edges: &[(&str, &[&str])]) -> Graph {
         let owned = |labels: &[&str]| labels.iter().map(|label| (*label).to_owned()).collect();
-        edges
-            .iter()
-            .map(|(from, to)| ((*from).to_owned(), owned(to)))
-            .collect()
+        edges.iter().map(|(from, to)| ((*from).to_owned(), owned(to))).collect()
     }
 
     #[track_caller]
@@ -203,11 +184,7 @@ mod tests {
     fn siblings_do_not_see_each_other_not_even_in_tests() {
         let store = package(STORE, &[CORE], &[]);
         check_packages(
-            &[
-                package(LLM, &[STORE], &[]),
-                package(TOOLS, &[], &[STORE]),
-                store,
-            ],
+            &[package(LLM, &[STORE], &[]), package(TOOLS, &[], &[STORE]), store],
             &[
                 "agent-world-llm must not depend on agent-world-store",
                 "agent-world-tools must not depend on agent-world-store",
@@ -238,10 +215,7 @@ mod tests {
             ("clock 1.0.0", &["async-lock 3.0.0"]),
             ("agent-world-llm 0.1.0", &["cache 2.0.0"]),
             ("cache 2.0.0", &["rusqlite 0.41.0", "cache 2.0.0"]),
-            (
-                "agent-world-store 0.1.0",
-                &["rusqlite 0.41.0", "tokio 1.0.0"],
-            ),
+            ("agent-world-store 0.1.0", &["rusqlite 0.41.0", "tokio 1.0.0"]),
         ]);
         assert_eq!(
             violations(&[], &graph),

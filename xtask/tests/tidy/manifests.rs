@@ -1,10 +1,8 @@
 //! Decides whether a package takes its lints and its licence from the workspace.
 //! Called by `tidy` for every package. Accepts one spelling of each: easier to read and to search.
 
-const REQUIRED: &[(&str, &str)] = &[
-    ("[lints]", "workspace = true"),
-    ("[package]", "license.workspace = true"),
-];
+const REQUIRED: &[(&str, &str)] =
+    &[("[lints]", "workspace = true"), ("[package]", "license.workspace = true")];
 
 pub fn violations(path: &str, manifest: &str) -> Vec<String> {
     REQUIRED
@@ -38,30 +36,18 @@ mod tests {
 
     #[test]
     fn a_manifest_that_inherits_passes() {
-        check(
-            "[package]\nlicense.workspace = true\n\n[lints]\nworkspace = true\n",
-            &[],
-        );
+        check("[package]\nlicense.workspace = true\n\n[lints]\nworkspace = true\n", &[]);
     }
 
     #[test]
     fn what_is_not_inherited_is_named() {
         check("[package]\nname = \"x\"\n", &[NO_LINTS, NO_LICENCE]);
-        check(
-            "[package]\nlicense = \"MIT\"\n[lints]\nworkspace = true\n",
-            &[NO_LICENCE],
-        );
-        check(
-            "[package]\nlicense.workspace = true\n[lints]\nworkspace = false\n",
-            &[NO_LINTS],
-        );
+        check("[package]\nlicense = \"MIT\"\n[lints]\nworkspace = true\n", &[NO_LICENCE]);
+        check("[package]\nlicense.workspace = true\n[lints]\nworkspace = false\n", &[NO_LINTS]);
     }
 
     #[test]
     fn a_setting_counts_only_in_its_own_table() {
-        check(
-            "[lints]\n[package]\nlicense.workspace = true\nworkspace = true\n",
-            &[NO_LINTS],
-        );
+        check("[lints]\n[package]\nlicense.workspace = true\nworkspace = true\n", &[NO_LINTS]);
     }
 }

@@ -25,11 +25,7 @@ fn paths(map: &str) -> Vec<(usize, &str)> {
             in_block = !in_block;
         } else if !in_block {
             let spans = line.split('`').skip(1).step_by(2);
-            paths.extend(
-                spans
-                    .filter(|span| is_path(span))
-                    .map(|span| (number, span)),
-            );
+            paths.extend(spans.filter(|span| is_path(span)).map(|span| (number, span)));
         }
     }
     paths
@@ -38,9 +34,7 @@ fn paths(map: &str) -> Vec<(usize, &str)> {
 fn is_path(span: &str) -> bool {
     !span.contains(char::is_whitespace)
         && (FOLDERS.iter().any(|folder| span.starts_with(folder))
-            || ENDINGS
-                .iter()
-                .any(|ending| span.ends_with(ending) && span != *ending))
+            || ENDINGS.iter().any(|ending| span.ends_with(ending) && span != *ending))
 }
 
 #[cfg(test)]

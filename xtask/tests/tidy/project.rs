@@ -55,17 +55,10 @@ pub fn sources() -> Vec<String> {
 /// None without git, outside a checkout and before the first commit: a list that lacks the
 /// workspace's own manifest is not a list of the project's files.
 fn tracked() -> Option<Vec<String>> {
-    let output = Command::new("git")
-        .args(["ls-files", "-z"])
-        .current_dir(root())
-        .output()
-        .ok()?;
+    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().ok()?;
     let list = String::from_utf8(output.stdout).ok()?;
     let files: Vec<String> = list.split_terminator('\0').map(str::to_owned).collect();
-    files
-        .iter()
-        .any(|path| path == "Cargo.toml")
-        .then_some(files)
+    files.iter().any(|path| path == "Cargo.toml").then_some(files)
 }
 
 fn walk(folder: &str) -> Vec<String> {
@@ -73,11 +66,7 @@ fn walk(folder: &str) -> Vec<String> {
     for entry in fs::read_dir(root().join(folder)).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
-        let path = if folder.is_empty() {
-            name.clone()
-        } else {
-            format!("{folder}/{name}")
-        };
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         let kind = entry.file_type().unwrap();
         if kind.is_file() {
             files.push(path);
@@ -96,21 +85,13 @@ pub fn manifests() -> Vec<String> {
     let relative = |manifest: &cargo_metadata::camino::Utf8Path| {
         manifest.strip_prefix(&root).unwrap().to_string()
     };
-    metadata
-        .workspace_packages()
-        .iter()
-        .map(|package| relative(&package.manifest_path))
-        .collect()
+    metadata.workspace_packages().iter().map(|package| relative(&package.manifest_path)).collect()
 }
 
 /// What the workspace's packages declare, and the graph of everything that is built from it.
 pub fn dependencies() -> (Vec<Package>, Graph) {
     let metadata = metadata();
-    let packages = metadata
-        .workspace_packages()
-        .into_iter()
-        .map(declared)
-        .collect();
+    let packages = metadata.workspace_packages().into_iter().map(declared).collect();
     (packages, resolved(&metadata))
 }
 
@@ -122,10 +103,7 @@ fn declared(package: &cargo_metadata::Package) -> Package {
             _ => Kind::Normal,
         },
     });
-    Package {
-        name: package.name.to_string(),
-        dependencies: dependencies.collect(),
-    }
+    Package { name: package.name.to_string(), dependencies: dependencies.collect() }
 }
 
 fn resolved(metadata: &Metadata) -> Graph {
@@ -137,14 +115,9 @@ fn resolved(metadata: &Metadata) -> Graph {
     let mut graph = Graph::new();
     for node in &metadata.resolve.as_ref().unwrap().nodes {
         let normal = node.deps.iter().filter(|dependency| {
-            dependency
-                .dep_kinds
-                .iter()
-                .any(|kind| kind.kind == DependencyKind::Normal)
+            dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
         });
-        let targets = normal
-            .map(|dependency| labels[&dependency.pkg].clone())
-            .collect();
+        let targets = normal.map(|dependency| labels[&dependency.pkg].clone()).collect();
         graph.insert(labels[&node.id].clone(), targets);
     }
     graph
@@ -162,16 +135,8 @@ fn metadata() -> Metadata {
 #[test]
 fn walking_finds_sources_and_skips_what_tools_made() {
     let files = walk("");
-    assert!(
-        files
-            .iter()
-            .any(|path| path == "xtask/tests/tidy/project.rs"),
-        "{files:?}"
-    );
-    assert!(
-        !files.iter().any(|path| path.starts_with(".git/")),
-        "{files:?}"
-    );
+    assert!(files.iter().any(|path| path == "xtask/tests/tidy/project.rs"), "{files:?}");
+    assert!(!files.iter().any(|path| path.starts_with(".git/")), "{files:?}");
 }
 
 #[test]
@@ -187,25 +152,13 @@ fn a_path_is_found_from_the_root_from_crates_and_by_its_bare_name() {
 #[test]
 fn the_graph_follows_normal_dependencies_only() {
     let (packages, graph) = dependencies();
-    let xtask = packages
-        .iter()
-        .find(|package| package.name == "xtask")
-        .unwrap();
-    let declared = xtask
-        .dependencies
-        .iter()
-        .find(|found| found.name == "cargo_metadata");
+    let xtask = packages.iter().find(|package| package.name == "xtask").unwrap();
+    let declared = xtask.dependencies.iter().find(|found| found.name == "cargo_metadata");
     assert_eq!(declared.unwrap().kind, Kind::Development);
 
     let uses = |package: &str| {
-        let node = graph
-            .iter()
-            .find(|(label, _)| label.split(' ').next() == Some(package));
-        node.unwrap()
-            .1
-            .iter()
-            .map(|label| label.split(' ').next().unwrap())
-            .collect::<Vec<_>>()
+        let node = graph.iter().find(|(label, _)| label.split(' ').next() == Some(package));
+        node.unwrap().1.iter().map(|label| label.split(' ').next().unwrap()).collect::<Vec<_>>()
     };
     assert!(uses("xtask").is_empty());
     assert!(uses("cargo_metadata").contains(&"serde_json"));

@@ -9,21 +9,15 @@ const NAMES_WITHOUT_SUBJECT: &[&str] = &["common", "helper", "helpers", "manager
 pub fn violations(path: &str, text: &str) -> Vec<String> {
     let mut violations = Vec::new();
     if !has_sentence(&header(text)) {
-        violations.push(format!(
-            "{path}: must open with a `//!` header of at least one sentence"
-        ));
+        violations.push(format!("{path}: must open with a `//!` header of at least one sentence"));
     }
     let lines = text.lines().count();
     if lines > LONGEST {
-        violations.push(format!(
-            "{path}: has {lines} lines, more than {LONGEST}; split it"
-        ));
+        violations.push(format!("{path}: has {lines} lines, more than {LONGEST}; split it"));
     }
     for part in path.trim_end_matches(".rs").split('/') {
         if NAMES_WITHOUT_SUBJECT.contains(&part) {
-            violations.push(format!(
-                "{path}: `{part}` names no subject; say what it is about"
-            ));
+            violations.push(format!("{path}: `{part}` names no subject; say what it is about"));
         }
     }
     violations
@@ -31,20 +25,15 @@ pub fn violations(path: &str, text: &str) -> Vec<String> {
 
 /// The text of the `//!` lines that a file opens with, on one line.
 fn header(text: &str) -> String {
-    let lines: Vec<&str> = text
-        .lines()
-        .map_while(|line| line.strip_prefix("//!"))
-        .map(str::trim)
-        .collect();
+    let lines: Vec<&str> =
+        text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
     lines.join(" ")
 }
 
 /// At least three words up to a full stop; one inside a name ends no sentence.
 fn has_sentence(header: &str) -> bool {
     let mut words = header.split_whitespace();
-    words
-        .position(|word| word.ends_with('.'))
-        .is_some_and(|before| before >= 2)
+    words.position(|word| word.ends_with('.')).is_some_and(|before| before >= 2)
 }
 
 #[cfg(test)]
@@ -57,20 +46,8 @@ mod tests {
 
     #[test]
     fn a_good_source_passes() {
-        assert_eq!(
-            check(
-                "crates/core/src/chat.rs",
-                "//! State of a chat.\n\nstruct Chat;\n"
-            ),
-            ""
-        );
-        assert_eq!(
-            check(
-                "crates/core/src/chat.rs",
-                "//! One sentence\n//! on two lines.\n"
-            ),
-            ""
-        );
+        assert_eq!(check("crates/core/src/chat.rs", "//! State of a chat.\n\nstruct Chat;\n"), "");
+        assert_eq!(check("crates/core/src/chat.rs", "//! One sentence\n//! on two lines.\n"), "");
     }
 
     #[test]
@@ -96,18 +73,9 @@ mod tests {
     #[test]
     fn a_source_may_be_long_but_not_too_long() {
         let header = "//! A long one indeed.\n";
+        assert_eq!(check("xtask/src/long.rs", &(header.to_owned() + &"\n".repeat(799))), "");
         assert_eq!(
-            check(
-                "xtask/src/long.rs",
-                &(header.to_owned() + &"\n".repeat(799))
-            ),
-            ""
-        );
-        assert_eq!(
-            check(
-                "xtask/src/long.rs",
-                &(header.to_owned() + &"\n".repeat(800))
-            ),
+            check("xtask/src/long.rs", &(header.to_owned() + &"\n".repeat(800))),
             "xtask/src/long.rs: has 801 lines, more than 800; split it",
         );
     }

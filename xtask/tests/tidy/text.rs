@@ -13,9 +13,7 @@ pub fn violations(path: &str, text: &str) -> Vec<String> {
     for (line, number) in text.lines().zip(1..) {
         for needle in MACHINE_FOLDERS.iter().map(|pieces| pieces.concat()) {
             if has_absolute(line, &needle) {
-                violations.push(format!(
-                    "{path}:{number}: names the machine's folder {needle}"
-                ));
+                violations.push(format!("{path}:{number}: names the machine's folder {needle}"));
             }
         }
         for needle in GAPS.iter().map(|pieces| pieces.concat()) {
@@ -41,10 +39,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &[&str], expected: &[String]) {
-        assert_eq!(
-            violations("notes.md", &format!("fine\n{}\n", line.concat())),
-            expected
-        );
+        assert_eq!(violations("notes.md", &format!("fine\n{}\n", line.concat())), expected);
     }
 
     #[test]
@@ -60,14 +55,7 @@ mod tests {
     #[test]
     fn relative_paths_and_addresses_are_not() {
         for folder in MACHINE_FOLDERS.iter().map(|pieces| pieces.concat()) {
-            for before in [
-                "crates",
-                ".",
-                "..",
-                "https://example.org",
-                "${base}",
-                "$(pwd)",
-            ] {
+            for before in ["crates", ".", "..", "https://example.org", "${base}", "$(pwd)"] {
                 check(&[before, &folder, "ada"], &[]);
             }
         }

@@ -49,9 +49,7 @@ pub struct Ended {
 pub fn unanswered(input: &[Arc<Item>]) -> Vec<Entry> {
     let spoken = input.iter().rposition(|item| own_words(item).is_some());
     let start = spoken.map_or(0, |position| position.saturating_add(1));
-    let last_call = input
-        .iter()
-        .rposition(|item| matches!(**item, Item::FunctionCall(_)));
+    let last_call = input.iter().rposition(|item| matches!(**item, Item::FunctionCall(_)));
     let mut entries = Vec::new();
     for (position, item) in input.iter().enumerate().skip(start) {
         match &**item {
@@ -82,9 +80,7 @@ pub fn unanswered(input: &[Arc<Item>]) -> Vec<Entry> {
 
 /// Whether the model has said something with these words in it.
 pub fn said(input: &[Arc<Item>], words: &str) -> bool {
-    input
-        .iter()
-        .any(|item| own_words(item).is_some_and(|text| text.contains(words)))
+    input.iter().any(|item| own_words(item).is_some_and(|text| text.contains(words)))
 }
 
 /// A line without the greeting and the mentions it opens with.
@@ -92,9 +88,7 @@ pub fn without_mentions(line: &str) -> &str {
     let start = line.trim_matches(is_separator);
     let mut rest = start;
     if let Some((word, after)) = start.split_once(is_separator)
-        && GREETINGS
-            .iter()
-            .any(|greeting| word.eq_ignore_ascii_case(greeting))
+        && GREETINGS.iter().any(|greeting| word.eq_ignore_ascii_case(greeting))
         && after.trim_start_matches(is_separator).starts_with('@')
     {
         rest = after.trim_start_matches(is_separator);
@@ -120,17 +114,9 @@ fn heard(text: &str, acted_on: bool, before: &[Arc<Item>]) -> Heard {
         Speaker::Person => false,
         Speaker::Agent(name) => spoken_to(name, before),
     };
-    let lines: Vec<&str> = body
-        .lines()
-        .map(without_mentions)
-        .filter(|line| !line.is_empty())
-        .collect();
-    Heard {
-        speaker,
-        text: lines.join("\n"),
-        acted_on,
-        answers_us,
-    }
+    let lines: Vec<&str> =
+        body.lines().map(without_mentions).filter(|line| !line.is_empty()).collect();
+    Heard { speaker, text: lines.join("\n"), acted_on, answers_us }
 }
 
 /// Only a message that addresses somebody can have come from an agent; `note: buy milk` is a person's.
@@ -222,9 +208,7 @@ fn text_of(output: &Value) -> String {
         Value::String(text) => text.clone(),
         // Content parts, as the Responses format also allows.
         Value::Array(parts) => {
-            let texts = parts
-                .iter()
-                .filter_map(|part| part.get("text").and_then(Value::as_str));
+            let texts = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str));
             texts.collect::<Vec<_>>().join("\n")
         }
         other => other.to_string(),

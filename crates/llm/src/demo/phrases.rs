@@ -41,10 +41,7 @@ pub fn help(tools: &[Arc<ToolSpec>]) -> String {
         "- `count to 20` shows how an answer is streamed",
         "- `hello` and `help`, of course",
     ]);
-    let names: Vec<String> = tools
-        .iter()
-        .map(|spec| format!("`{}`", spec.name))
-        .collect();
+    let names: Vec<String> = tools.iter().map(|spec| format!("`{}`", spec.name)).collect();
     let offer = match names.as_slice() {
         [] => "No tool is offered to me, so I cannot run anything.".to_owned(),
         names => format!("Tools offered to me: {}.", names.join(", ")),
@@ -61,18 +58,11 @@ pub fn not_understood(text: &str) -> String {
 }
 
 pub fn not_offered(wanted: &str, tool: &str) -> String {
-    format!(
-        "I would do {}, but the tool `{}` is not offered to me.",
-        quoted(wanted),
-        defused(tool)
-    )
+    format!("I would do {}, but the tool `{}` is not offered to me.", quoted(wanted), defused(tool))
 }
 
 pub fn unclosed_quote(command: &str) -> String {
-    format!(
-        "I did not run {}: a quote in it is not closed.",
-        quoted(command)
-    )
+    format!("I did not run {}: a quote in it is not closed.", quoted(command))
 }
 
 pub fn no_shell(command: &str, word: &str) -> String {
@@ -107,11 +97,8 @@ pub fn quoted(text: &str) -> String {
 /// Somebody's lines as a block quote, which no mention can open.
 pub fn block(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    let mut shown: Vec<String> = lines
-        .iter()
-        .take(most)
-        .map(|line| format!("> {}", defused(&shortened(line))))
-        .collect();
+    let mut shown: Vec<String> =
+        lines.iter().take(most).map(|line| format!("> {}", defused(&shortened(line)))).collect();
     match lines.len().saturating_sub(most) {
         0 => {}
         1 => shown.push("> ... and 1 more line".to_owned()),

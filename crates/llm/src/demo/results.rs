@@ -12,48 +12,27 @@ const EDITED: &str = "[the user changed the arguments of this call to ";
 const ENDINGS: [(&str, &str); 13] = [
     ("denied by the user", "was denied and did not run"),
     ("denied by rule ", "was denied and did not run"),
-    (
-        "denied by this world's policy",
-        "was denied and did not run",
-    ),
+    ("denied by this world's policy", "was denied and did not run"),
     ("denied: this needs approval", "was denied and did not run"),
     (
         "not executed: nobody answered",
         "did not run, because nobody answered the request for approval",
     ),
-    (
-        "interrupted: ",
-        "was interrupted; it may or may not have taken effect",
-    ),
+    ("interrupted: ", "was interrupted; it may or may not have taken effect"),
     ("timed out and was killed", "took too long and was killed"),
     ("cancelled by ", "was cancelled"),
-    (
-        "started in the background, id ",
-        "was started in the background",
-    ),
+    ("started in the background, id ", "was started in the background"),
     ("error: ", "was refused"),
     ("cannot run `", "could not run"),
-    (
-        "the result of this call was removed",
-        "has no result any more",
-    ),
+    ("the result of this call was removed", "has no result any more"),
     ("(no output)", "ended without any output"),
 ];
 
-const CLOSINGS: [&str; 4] = [
-    "exit code ",
-    "killed by signal ",
-    "timed out after ",
-    "cancelled",
-];
+const CLOSINGS: [&str; 4] = ["exit code ", "killed by signal ", "timed out after ", "cancelled"];
 
 pub fn summary(ended: &Ended) -> String {
     let (edited, text) = without_edit(&ended.text);
-    let edited = if edited {
-        ", with arguments changed by the user,"
-    } else {
-        ""
-    };
+    let edited = if edited { ", with arguments changed by the user," } else { "" };
     let (text, closing) = without_closing_line(text);
     let known = ENDINGS.iter().find(|(start, _)| text.starts_with(start));
     let happened = match (closing, known) {
@@ -70,10 +49,7 @@ pub fn summary(ended: &Ended) -> String {
 }
 
 fn without_edit(text: &str) -> (bool, &str) {
-    match text
-        .strip_prefix(EDITED)
-        .and_then(|rest| rest.split_once("]\n"))
-    {
+    match text.strip_prefix(EDITED).and_then(|rest| rest.split_once("]\n")) {
         Some((_, rest)) => (true, rest),
         None => (false, text),
     }
@@ -99,26 +75,16 @@ mod tests {
 
     fn summary_of(text: &str) -> String {
         let call = "ls".to_owned();
-        summary(&Ended {
-            call,
-            is_command: true,
-            text: text.to_owned(),
-        })
+        summary(&Ended { call, is_command: true, text: text.to_owned() })
     }
 
     #[test]
     fn results_are_summarised_as_they_ended() {
         for (result, expected) in [
-            (
-                "one\n@bob two\n",
-                "`ls` ended well (exit code 0):\n> one\n> @bob two",
-            ),
+            ("one\n@bob two\n", "`ls` ended well (exit code 0):\n> one\n> @bob two"),
             ("(no output)", "`ls` ended without any output."),
             ("oh\n[exit code 2]", "`ls` ended badly (exit code 2):\n> oh"),
-            (
-                "[killed by signal 9]",
-                "`ls` ended badly (killed by signal 9).",
-            ),
+            ("[killed by signal 9]", "`ls` ended badly (killed by signal 9)."),
             (
                 "denied by the user: no",
                 "`ls` was denied and did not run:\n> denied by the user: no",
@@ -131,27 +97,15 @@ mod tests {
             assert_eq!(summary_of(result), expected);
         }
         for (result, expected) in [
-            (
-                "not executed: nobody answered the request for approval in time",
-                "nobody answered",
-            ),
+            ("not executed: nobody answered the request for approval in time", "nobody answered"),
             ("cancelled by ada before it started", "was cancelled"),
-            (
-                "interrupted: the program stopped",
-                "may or may not have taken effect",
-            ),
-            (
-                "timed out and was killed. x",
-                "took too long and was killed",
-            ),
+            ("interrupted: the program stopped", "may or may not have taken effect"),
+            ("timed out and was killed. x", "took too long and was killed"),
             ("error: unknown tool", "was refused"),
             ("cannot run `ls`: not found", "could not run"),
         ] {
             let summary = summary_of(result);
-            assert!(
-                summary.contains(expected) && summary.contains(result),
-                "{summary}"
-            );
+            assert!(summary.contains(expected) && summary.contains(result), "{summary}");
         }
         let long = summary_of(&"line\n".repeat(30));
         assert!(long.ends_with("> line\n> ... and 20 more lines"), "{long}");

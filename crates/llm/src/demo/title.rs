@@ -50,10 +50,7 @@ mod tests {
     #[test]
     fn a_title_has_three_to_six_words() {
         for (opening, expected) in [
-            (
-                "@ada, what time is it in the big city?\n\nI read it",
-                "What time is it in the",
-            ),
+            ("@ada, what time is it in the big city?\n\nI read it", "What time is it in the"),
             ("hello\n\nHello! Say `help`", "Chat about hello"),
             ("run ls\n\n...", "Chat about run ls"),
             ("", "A new conversation"),

@@ -13,9 +13,8 @@ use super::phrases;
 pub const SHELL: &str = "shell_cmd";
 const LONGEST_COUNT: u32 = 100;
 const GREETINGS: [&str; 5] = ["hi", "hello", "hey", "greetings", "welcome"];
-const QUESTION_WORDS: [&str; 9] = [
-    "what", "who", "when", "where", "why", "how", "which", "can", "do",
-];
+const QUESTION_WORDS: [&str; 9] =
+    ["what", "who", "when", "where", "why", "how", "which", "can", "do"];
 
 /// Words that mean something only to a shell, which is not there.
 const SHELL_WORDS: [&str; 9] = ["|", "||", "&", "&&", ">", ">>", "<", "2>", "2>&1"];
@@ -50,21 +49,11 @@ pub enum Wish {
 /// What a message asks for, line by line; lines without a trick in them count only if no line has one.
 pub fn read(text: &str, tools: &[Arc<ToolSpec>]) -> Vec<Wish> {
     // A bare `@ada!` is a way to say hello.
-    if text
-        .chars()
-        .all(|c| c.is_whitespace() || c.is_ascii_punctuation())
-    {
+    if text.chars().all(|c| c.is_whitespace() || c.is_ascii_punctuation()) {
         return vec![Wish::Greet];
     }
-    let wishes: Vec<Wish> = text
-        .lines()
-        .flat_map(|line| read_line(line, tools))
-        .collect();
-    if wishes.is_empty() {
-        vec![Wish::Unknown]
-    } else {
-        wishes
-    }
+    let wishes: Vec<Wish> = text.lines().flat_map(|line| read_line(line, tools)).collect();
+    if wishes.is_empty() { vec![Wish::Unknown] } else { wishes }
 }
 
 pub fn is_question(text: &str) -> bool {
@@ -77,10 +66,7 @@ fn read_line(line: &str, tools: &[Arc<ToolSpec>]) -> Vec<Wish> {
     let line = line.trim();
     let line = after_word(line, "please").unwrap_or(line);
     if let Some(commands) = command_lines(line) {
-        return commands
-            .into_iter()
-            .map(|command| run(command, tools))
-            .collect();
+        return commands.into_iter().map(|command| run(command, tools)).collect();
     }
     if let Some(rest) = after_word(line, "call") {
         return call(rest, tools).into_iter().collect();
@@ -93,10 +79,7 @@ fn read_line(line: &str, tools: &[Arc<ToolSpec>]) -> Vec<Wish> {
 
 fn plain_wish(plain: &str, tools: &[Arc<ToolSpec>]) -> Option<Wish> {
     if let Some((_, words)) = SAYINGS.iter().find(|(saying, _)| *saying == plain) {
-        return Some(shell(
-            words.iter().map(|word| (*word).to_owned()).collect(),
-            tools,
-        ));
+        return Some(shell(words.iter().map(|word| (*word).to_owned()).collect(), tools));
     }
     if let Some(number) = plain.strip_prefix("count to ") {
         return Some(count_to(number));
@@ -117,11 +100,7 @@ fn plain_wish(plain: &str, tools: &[Arc<ToolSpec>]) -> Option<Wish> {
 fn plain(line: &str) -> String {
     let lower = line.trim().to_lowercase();
     let plain = lower.trim_end_matches(|c: char| c.is_ascii_punctuation() || c.is_whitespace());
-    plain
-        .strip_suffix(" please")
-        .unwrap_or(plain)
-        .trim_end_matches(',')
-        .to_owned()
+    plain.strip_suffix(" please").unwrap_or(plain).trim_end_matches(',').to_owned()
 }
 
 fn after_word<'t>(line: &'t str, word: &str) -> Option<&'t str> {
@@ -135,26 +114,16 @@ fn after_word<'t>(line: &'t str, word: &str) -> Option<&'t str> {
 fn command_lines(line: &str) -> Option<Vec<&str>> {
     let first = after_run(line)?;
     let commands = split_at_semicolons(first);
-    Some(
-        commands
-            .into_iter()
-            .map(|one| after_run(one).unwrap_or(one))
-            .map(unticked)
-            .collect(),
-    )
+    Some(commands.into_iter().map(|one| after_run(one).unwrap_or(one)).map(unticked).collect())
 }
 
 fn after_run(text: &str) -> Option<&str> {
     let text = text.trim();
-    after_word(text, "run")
-        .or_else(|| after_word(text, "$"))
-        .filter(|rest| !rest.is_empty())
+    after_word(text, "run").or_else(|| after_word(text, "$")).filter(|rest| !rest.is_empty())
 }
 
 fn unticked(text: &str) -> &str {
-    let inner = text
-        .strip_prefix('`')
-        .and_then(|text| text.strip_suffix('`'));
+    let inner = text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
     inner.unwrap_or(text).trim()
 }
 
@@ -174,20 +143,14 @@ fn split_at_semicolons(text: &str) -> Vec<&str> {
         }
         plain && character == ';'
     });
-    pieces
-        .map(str::trim)
-        .filter(|piece| !piece.is_empty())
-        .collect()
+    pieces.map(str::trim).filter(|piece| !piece.is_empty()).collect()
 }
 
 fn run(command: &str, tools: &[Arc<ToolSpec>]) -> Wish {
     let Some(words) = shlex::split(command) else {
         return Wish::Say(phrases::unclosed_quote(command));
     };
-    match words
-        .iter()
-        .find(|word| SHELL_WORDS.contains(&word.as_str()))
-    {
+    match words.iter().find(|word| SHELL_WORDS.contains(&word.as_str())) {
         Some(word) if offered(SHELL, tools) => Wish::Say(phrases::no_shell(command, word)),
         _ => shell(words, tools),
     }
@@ -200,10 +163,7 @@ fn shell(words: Vec<String>, tools: &[Arc<ToolSpec>]) -> Wish {
         Some(command) if offered(SHELL, tools) => {
             let parameters: Vec<String> = words.collect();
             let arguments = json!({ "command": command, "parameters": parameters });
-            Wish::Call(Call {
-                tool: SHELL.to_owned(),
-                arguments,
-            })
+            Wish::Call(Call { tool: SHELL.to_owned(), arguments })
         }
         _ => Wish::Say(phrases::not_offered(&line, SHELL)),
     }
@@ -216,19 +176,14 @@ fn call(rest: &str, tools: &[Arc<ToolSpec>]) -> Option<Wish> {
         None => (rest, ""),
     };
     if !offered(tool, tools) {
-        return text
-            .starts_with('{')
-            .then(|| Wish::Say(phrases::not_offered(rest, tool)));
+        return text.starts_with('{').then(|| Wish::Say(phrases::not_offered(rest, tool)));
     }
     let arguments = match text {
         "" => Ok(Value::Object(Map::new())),
         text => serde_json::from_str(text),
     };
     Some(match arguments {
-        Ok(arguments) => Wish::Call(Call {
-            tool: tool.to_owned(),
-            arguments,
-        }),
+        Ok(arguments) => Wish::Call(Call { tool: tool.to_owned(), arguments }),
         Err(_) => Wish::Say(phrases::not_json(tool)),
     })
 }
@@ -251,15 +206,9 @@ fn address(rest: &str) -> Option<Wish> {
     if names.is_empty() {
         return None;
     }
-    let message = after_word(rest, "to")
-        .or_else(|| after_word(rest, "that"))
-        .unwrap_or(rest);
+    let message = after_word(rest, "to").or_else(|| after_word(rest, "that")).unwrap_or(rest);
     let message = if message.is_empty() { "hello" } else { message };
-    Some(Wish::Address(format!(
-        "{} {}",
-        names.join(" "),
-        phrases::defused(message)
-    )))
+    Some(Wish::Address(format!("{} {}", names.join(" "), phrases::defused(message))))
 }
 
 fn count_to(number: &str) -> Wish {
@@ -268,8 +217,6 @@ fn count_to(number: &str) -> Wish {
             let numbers: Vec<String> = (1..=number).map(|one| one.to_string()).collect();
             Wish::Count(numbers.join(" "))
         }
-        _ => Wish::Say(format!(
-            "I can count to any whole number from 1 to {LONGEST_COUNT}."
-        )),
+        _ => Wish::Say(format!("I can count to any whole number from 1 to {LONGEST_COUNT}.")),
     }
 }

@@ -8,10 +8,8 @@ use agent_world_llm::scripted::Answer;
 use agent_world_tools::Failure;
 use agent_world_tools::scripted::Scripted;
 
-use crate::stage::{
-    Backend, Setup, call, calls, doing, gate, in_background, on_both_stores,
-    perform_in_virtual_time, shown,
-};
+use crate::props::{call, calls, doing, gate, in_background, shown};
+use crate::stage::{Backend, Setup, on_both_stores, perform_in_virtual_time};
 
 on_both_stores!(
     the_turn_goes_on_at_once_and_the_result_starts_a_new_model_call,
@@ -71,7 +69,7 @@ async fn results_that_come_together_go_together(backend: Backend) {
 async fn a_result_that_comes_during_a_turn_joins_its_next_model_call(backend: Backend) {
     let (late, soon) = (gate(), gate());
     let background = doing(in_background("later")).held_by(&late);
-    let blocking = doing(crate::stage::free("now")).held_by(&soon);
+    let blocking = doing(crate::props::free("now")).held_by(&soon);
     let stage = Setup::of(&["ada"]).tool(&background).tool(&blocking).open(backend).await;
     stage.model.push("ada", call("later", "the washing"));
     stage.model.push("ada", call("now", "the ironing"));

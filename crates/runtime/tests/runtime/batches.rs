@@ -15,10 +15,8 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::processes;
-use crate::stage::{
-    Backend, Setup, approval_of, call, calls, doing, done, free, gate, on_both_stores,
-    perform_in_virtual_time, shown, spec,
-};
+use crate::props::{approval_of, call, calls, doing, done, free, gate, shown, spec};
+use crate::stage::{Backend, Setup, on_both_stores, perform_in_virtual_time};
 
 on_both_stores!(
     three_calls_ask_at_once_and_each_runs_as_soon_as_it_is_approved,

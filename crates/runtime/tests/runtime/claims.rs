@@ -7,9 +7,8 @@ use agent_world_llm::scripted::Answer;
 use agent_world_runtime::Error;
 use serde_json::json;
 
-use crate::stage::{
-    Backend, Setup, Stage, agent_id, approval_of, call, doing, done, on_both_stores, spec,
-};
+use crate::props::{agent_id, approval_of, call, doing, done, spec};
+use crate::stage::{Backend, Setup, Stage, on_both_stores};
 
 on_both_stores!(
     claims_that_differ_from_the_log_are_refused_and_nothing_runs,

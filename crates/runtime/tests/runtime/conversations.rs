@@ -4,9 +4,8 @@ use agent_world_llm::scripted::Answer;
 use agent_world_runtime::NewMessage;
 use futures::future::join_all;
 
-use crate::stage::{
-    Backend, Setup, call, calls, doing, done, free, gate, on_both_stores, shown, spec,
-};
+use crate::props::{call, calls, doing, done, free, gate, shown, spec};
+use crate::stage::{Backend, Setup, on_both_stores};
 
 on_both_stores!(
     a_message_is_answered,

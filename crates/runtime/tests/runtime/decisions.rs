@@ -10,10 +10,8 @@ use agent_world_llm::scripted::Answer;
 use agent_world_runtime::{Error, NewMessage};
 use futures::future::join_all;
 
-use crate::stage::{
-    Backend, Setup, approval_of, call, calls, doing, done, on_both_stores, perform_in_virtual_time,
-    shown, spec,
-};
+use crate::props::{approval_of, call, calls, doing, done, shown, spec};
+use crate::stage::{Backend, Setup, on_both_stores, perform_in_virtual_time};
 
 on_both_stores!(
     a_denial_and_its_reason_reach_the_model_which_goes_on,

@@ -7,7 +7,8 @@ use agent_world_llm::scripted::{Answer, Scripted};
 use agent_world_llm::{Class, Deltas, Model, Request};
 use agent_world_tools::scripted::Scripted as ScriptedTool;
 
-use crate::stage::{Backend, Setup, Stage, call, doing, free, on_both_stores, shown};
+use crate::props::{call, doing, free, shown};
+use crate::stage::{Backend, Setup, Stage, on_both_stores};
 
 on_both_stores!(
     a_model_that_fails_leaves_a_notice_and_the_turn_can_be_retried,

@@ -7,7 +7,8 @@ use agent_world_runtime::{Engine, FeedItem, NewMessage};
 use agent_world_store::{Scope, StoredEvent};
 use futures::future::join_all;
 
-use crate::stage::{Backend, Setup, Stage, call, doing, free, on_both_stores, spec};
+use crate::props::{call, doing, free, spec};
+use crate::stage::{Backend, Setup, Stage, on_both_stores};
 
 on_both_stores!(
     from_any_cursor_every_later_event_comes_once_and_in_order,

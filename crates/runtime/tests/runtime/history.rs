@@ -7,7 +7,8 @@ use agent_world_llm::scripted::Answer;
 use agent_world_runtime::Error;
 use agent_world_store::MessagePage;
 
-use crate::stage::{Backend, Setup, Stage, call, doing, done, gate, on_both_stores, shown, spec};
+use crate::props::{call, doing, done, gate, shown, spec};
+use crate::stage::{Backend, Setup, Stage, on_both_stores};
 
 on_both_stores!(
     editing_a_message_takes_back_all_that_followed_and_posts_the_new_text,

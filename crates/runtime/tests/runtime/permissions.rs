@@ -7,7 +7,8 @@ use agent_world_core::view::{ApprovalState, ApprovalView};
 use agent_world_runtime::Error;
 use agent_world_tools::scripted::Scripted;
 
-use crate::stage::{Backend, Setup, Stage, call, calls, doing, done, on_both_stores, spec};
+use crate::props::{call, calls, doing, done, spec};
+use crate::stage::{Backend, Setup, Stage, on_both_stores};
 
 on_both_stores!(
     once_does_not_cover_the_next_call,
@@ -173,7 +174,7 @@ async fn a_rule_granted_by_a_visitor_settles_what_waits_elsewhere(backend: Backe
     stage.pending_in(&elsewhere, 1).await;
     have(&stage, &stage.chat, "ada", "act", "here").await;
     let asked = stage.pending(1).await;
-    let answer = crate::stage::approval_of(Scope::Always);
+    let answer = crate::props::approval_of(Scope::Always);
     let decided = stage.visitor().answer(&asked[0].id, answer, "eve", Default::default()).await;
     decided.unwrap();
     stage.idle().await;

@@ -11,9 +11,8 @@ use agent_world_runtime::{Error, NewMessage};
 use agent_world_store::memory::faults::{Fault, Operation};
 use futures::future::join_all;
 
-use crate::stage::{
-    Backend, Setup, Stage, call, doing, done, gate, on_both_stores, perform_in_virtual_time, spec,
-};
+use crate::props::{call, doing, done, gate, spec};
+use crate::stage::{Backend, Setup, Stage, on_both_stores, perform_in_virtual_time};
 
 on_both_stores!(idle_chats_leave_memory_and_come_back_for_a_message);
 
@@ -59,7 +58,7 @@ fn a_chat_at_work_stays_and_one_that_only_waits_leaves_memory() {
         assert_eq!(stage.engine.resident_chats(), 1, "its model still thinks");
         thinking.add_permits(1);
         let asked = stage.pending(1).await;
-        tokio::time::sleep(Duration::from_secs(11)).await;
+        tokio::time::sleep(Duration::from_secs(15)).await;
         assert_eq!(stage.engine.resident_chats(), 0, "it waits for a person");
         stage.approve(&asked[0].id, Scope::Once).await;
         stage.idle().await;
@@ -148,7 +147,7 @@ fn a_store_that_fails_for_a_while_delays_effects_and_loses_none() {
         fail_for_a_minute().await;
         let asked = stage.pending(1).await;
         broken.store(true, Ordering::SeqCst);
-        let refused = stage.answer(&asked[0].id, crate::stage::approval_of(Scope::Once)).await;
+        let refused = stage.answer(&asked[0].id, crate::props::approval_of(Scope::Once)).await;
         assert!(
             matches!(refused, Err(Error::Store(_))),
             "an input is refused, not kept: {refused:?}"

@@ -8,10 +8,8 @@ use agent_world_core::event::Outcome;
 use agent_world_llm::scripted::Answer;
 use agent_world_runtime::NewMessage;
 
-use crate::stage::{
-    Backend, Setup, approval_of, call, calls, doing, done, free, gate, in_background,
-    on_both_stores, shown, spec,
-};
+use crate::props::{approval_of, call, calls, doing, done, free, gate, in_background, shown, spec};
+use crate::stage::{Backend, Setup, on_both_stores};
 
 on_both_stores!(
     what_waits_for_a_decision_waits_on_under_the_same_ids_and_out_of_memory,

@@ -8,7 +8,8 @@ use agent_world_store::{UsageScope, UsageTotal};
 use agent_world_tools::scripted::Scripted;
 use serde_json::json;
 
-use crate::stage::{Backend, Setup, Stage, call, doing, free, on_both_stores, shown};
+use crate::props::{call, doing, free, shown};
+use crate::stage::{Backend, Setup, Stage, on_both_stores};
 
 on_both_stores!(
     a_long_result_is_cut_for_the_model_and_can_be_read_on,

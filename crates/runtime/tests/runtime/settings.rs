@@ -10,7 +10,8 @@ use agent_world_llm::scripted::Answer;
 use agent_world_runtime::{Engine, Error, Mode, NewMessage};
 use agent_world_store::{Error as StoreError, Memory};
 
-use crate::stage::{Backend, Setup, agent, on_both_stores, perform_in_virtual_time};
+use crate::props::agent;
+use crate::stage::{Backend, Setup, on_both_stores, perform_in_virtual_time};
 
 on_both_stores!(
     a_lost_update_is_refused,

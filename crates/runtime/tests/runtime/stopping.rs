@@ -11,10 +11,8 @@ use agent_world_tools::shell::ShellCmd;
 use serde_json::json;
 
 use crate::processes;
-use crate::stage::{
-    Backend, Setup, Stage, agent_id, approval_of, call, calls, doing, free, gate, on_both_stores,
-    shown, spec,
-};
+use crate::props::{agent_id, approval_of, call, calls, doing, free, gate, shown, spec};
+use crate::stage::{Backend, Setup, Stage, on_both_stores};
 
 on_both_stores!(
     stop_kills_a_running_program_and_what_it_started,

@@ -163,7 +163,7 @@ async fn an_agent_may_stream_where_its_world_does_not(backend: Backend) {
         .open(backend)
         .await;
     let mut events = stage.engine.subscribe(Scope::Chat(stage.chat.clone()), 0);
-    let held = crate::stage::gate();
+    let held = crate::props::gate();
     stage.model.push("ada", Answer::text("Word for word.").in_chunks(5).ended_by(&held));
     stage.say("hello").await;
     let mut seen = Vec::new();

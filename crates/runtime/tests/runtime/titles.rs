@@ -7,7 +7,8 @@ use agent_world_core::prompt::TITLE_INSTRUCTIONS;
 use agent_world_llm::Class;
 use agent_world_llm::scripted::Answer;
 
-use crate::stage::{Backend, Setup, Stage, gate, on_both_stores};
+use crate::props::gate;
+use crate::stage::{Backend, Setup, Stage, on_both_stores};
 
 on_both_stores!(
     a_model_names_a_chat_that_first_comes_to_rest,

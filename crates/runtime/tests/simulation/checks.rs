@@ -20,26 +20,16 @@ use crate::run::Report;
 
 pub async fn check(node: &Node, people: &People, parts: &Parts) -> Result<Report, String> {
     let store: &dyn Store = &node.memory;
-    let all = store
-        .events(&Scope::All, 0, usize::MAX)
-        .await
-        .map_err(|error| error.to_string())?;
+    let all = store.events(&Scope::All, 0, usize::MAX).await.map_err(|error| error.to_string())?;
     readers_missed_nothing(&all, parts)?;
-    let mut report = Report {
-        events: all.len() as u64,
-        ..Report::default()
-    };
+    let mut report = Report { events: all.len() as u64, ..Report::default() };
     let deeds = parts.deeds.lock().unwrap().clone();
     report.tools_run = deeds.len() as u64;
     let chats = store.chats(&WorldId::new("sim"), None, 100).await.unwrap();
     let mut calls = BTreeMap::new();
     for chat in &chats {
-        verify(store, &chat.id)
-            .await
-            .map_err(|broken| format!("{broken}"))?;
-        compare_read_models(store, &chat.id)
-            .await
-            .map_err(|broken| format!("{broken}"))?;
+        verify(store, &chat.id).await.map_err(|broken| format!("{broken}"))?;
+        compare_read_models(store, &chat.id).await.map_err(|broken| format!("{broken}"))?;
         let log = log_of(&all, &chat.id)?;
         nothing_is_owed(&chat.id, &log)?;
         decided_once(&log, people, &mut report)?;
@@ -47,14 +37,9 @@ pub async fn check(node: &Node, people: &People, parts: &Parts) -> Result<Report
         calls.extend(lives(&log)?);
     }
     done_as_approved(&calls, &deeds)?;
-    report.interrupted = calls
-        .values()
-        .filter(|life| life.ended == Some(Outcome::Interrupted))
-        .count() as u64;
-    report.fingerprint = all
-        .last()
-        .map(|event| event.sealed.hash.to_string())
-        .unwrap_or_default();
+    report.interrupted =
+        calls.values().filter(|life| life.ended == Some(Outcome::Interrupted)).count() as u64;
+    report.fingerprint = all.last().map(|event| event.sealed.hash.to_string()).unwrap_or_default();
     Ok(report)
 }
 
@@ -65,15 +50,8 @@ fn readers_missed_nothing(all: &[StoredEvent], parts: &Parts) -> Result<(), Stri
     if *seen == stored {
         return Ok(());
     }
-    let at = seen
-        .iter()
-        .zip(&stored)
-        .position(|(seen, stored)| seen != stored);
-    Err(format!(
-        "a reader saw {} of {} events, first unlike at {at:?}",
-        seen.len(),
-        stored.len()
-    ))
+    let at = seen.iter().zip(&stored).position(|(seen, stored)| seen != stored);
+    Err(format!("a reader saw {} of {} events, first unlike at {at:?}", seen.len(), stored.len()))
 }
 
 fn log_of(all: &[StoredEvent], chat: &ChatId) -> Result<Vec<Recorded>, String> {
@@ -114,16 +92,14 @@ fn decided_once(log: &[Recorded], people: &People, report: &mut Report) -> Resul
             }
             _ => continue,
         };
-        *requested
-            .get_mut(settled)
-            .ok_or(format!("{settled} was settled, never asked"))? += 1;
+        *requested.get_mut(settled).ok_or(format!("{settled} was settled, never asked"))? += 1;
     }
     match requested.iter().find(|(_, times)| **times != 1) {
         Some((approval, times)) => Err(format!("{approval} was settled {times} times")),
         None => match people.taken.iter().find(|(_, times)| **times > 1) {
-            Some((approval, times)) => Err(format!(
-                "{times} people were told that their answer to {approval} counts"
-            )),
+            Some((approval, times)) => {
+                Err(format!("{times} people were told that their answer to {approval} counts"))
+            }
             None => Ok(()),
         },
     }
@@ -137,17 +113,11 @@ fn posted_once(chat: &ChatId, log: &[Recorded], people: &People) -> Result<(), S
             *posted.entry(post.message.text.as_str()).or_default() += 1;
         }
     }
-    for (_, text) in people
-        .accepted
-        .iter()
-        .filter(|(accepted_in, _)| accepted_in == chat)
-    {
+    for (_, text) in people.accepted.iter().filter(|(accepted_in, _)| accepted_in == chat) {
         match posted.get(text.as_str()) {
             Some(1) => {}
             times => {
-                return Err(format!(
-                    "accepted `{text}` stands in the log {times:?} times"
-                ));
+                return Err(format!("accepted `{text}` stands in the log {times:?} times"));
             }
         }
     }
@@ -185,9 +155,7 @@ fn lives(log: &[Recorded]) -> Result<BTreeMap<CallId, Life>, String> {
                 asked.insert(request.approval.clone(), request.call.clone());
             }
             Event::ApprovalDecided(decided) => {
-                let life = asked
-                    .get(&decided.approval)
-                    .and_then(|call| lives.get_mut(call));
+                let life = asked.get(&decided.approval).and_then(|call| lives.get_mut(call));
                 let life = life.ok_or(format!("{} decides nothing", decided.approval))?;
                 if let Decision::Approved { arguments, .. } = &decided.decision {
                     life.allowed = true;
@@ -195,9 +163,7 @@ fn lives(log: &[Recorded]) -> Result<BTreeMap<CallId, Life>, String> {
                 }
             }
             Event::ToolStarted { call, .. } => {
-                let life = lives
-                    .get_mut(call)
-                    .ok_or(format!("{call} was started, never made"))?;
+                let life = lives.get_mut(call).ok_or(format!("{call} was started, never made"))?;
                 life.starts += 1;
                 if life.ended.is_some() || !life.allowed || (life.starts > 1 && !life.may_repeat) {
                     return Err(format!("{call} must not have been started: {life:?}"));
@@ -205,9 +171,7 @@ fn lives(log: &[Recorded]) -> Result<BTreeMap<CallId, Life>, String> {
             }
             Event::ToolFinished(finished) => {
                 let call = &finished.call;
-                let life = lives
-                    .get_mut(call)
-                    .ok_or(format!("{call} ended, never made"))?;
+                let life = lives.get_mut(call).ok_or(format!("{call} ended, never made"))?;
                 if life.ended.replace(finished.outcome).is_some() {
                     return Err(format!("{call} ended twice: {life:?}"));
                 }
@@ -225,9 +189,7 @@ fn lives(log: &[Recorded]) -> Result<BTreeMap<CallId, Life>, String> {
 fn done_as_approved(calls: &BTreeMap<CallId, Life>, deeds: &[Deed]) -> Result<(), String> {
     let mut times: BTreeMap<&CallId, u32> = BTreeMap::new();
     for deed in deeds {
-        let life = calls
-            .get(&deed.call)
-            .ok_or(format!("{deed:?} stands in no log"))?;
+        let life = calls.get(&deed.call).ok_or(format!("{deed:?} stands in no log"))?;
         let count = times.entry(&deed.call).or_default();
         *count += 1;
         if *count > life.starts {
@@ -239,9 +201,7 @@ fn done_as_approved(calls: &BTreeMap<CallId, Life>, deeds: &[Deed]) -> Result<()
     }
     for (call, life) in calls {
         if life.ended == Some(Outcome::Completed) && !times.contains_key(call) {
-            return Err(format!(
-                "{call} is said to be completed and was never done: {life:?}"
-            ));
+            return Err(format!("{call} is said to be completed and was never done: {life:?}"));
         }
     }
     Ok(())

@@ -35,12 +35,7 @@ impl Node {
         let worker = engine(&memory, parts, Mode::Worker);
         let visitor = engine(&memory, parts, Mode::Visitor);
         let reader = tokio::spawn(read(worker.clone(), Arc::clone(&parts.seen)));
-        Self {
-            memory,
-            worker,
-            visitor,
-            reader,
-        }
+        Self { memory, worker, visitor, reader }
     }
 
     /// The process dies; another one is started on what is stored.
@@ -57,23 +52,12 @@ impl Node {
 
 fn engine(memory: &Memory, parts: &Parts, mode: Mode) -> Engine {
     let random = parts.random.clone();
-    let environment = Outside {
-        began: parts.began,
-        random: random.clone(),
-    };
+    let environment = Outside { began: parts.began, random: random.clone() };
     let mut builder = Engine::builder(Arc::new(memory.clone()))
         .mode(mode)
         .environment(Arc::new(environment))
-        .model(
-            "random",
-            Arc::new(RandomModel {
-                random: random.clone(),
-            }),
-        )
-        .options(Options {
-            idle_grace: random.milliseconds(3_000),
-            ..Options::default()
-        });
+        .model("random", Arc::new(RandomModel { random: random.clone() }))
+        .options(Options { idle_grace: random.milliseconds(3_000), ..Options::default() });
     for tool in tools(&parts.deeds, &random) {
         builder = builder.tool(tool).unwrap();
     }

@@ -88,11 +88,7 @@ impl RandomModel {
         let id = ["", "same", "same"][self.random.below(3) as usize];
         match self.random.below(20) {
             0 => Item::call(id, "no_such_tool", &arguments),
-            1 => Item::call(
-                id,
-                "client.requestApproval",
-                &json!({"decision": "approve"}),
-            ),
+            1 => Item::call(id, "client.requestApproval", &json!({"decision": "approve"})),
             2 => Item::call(id, "act", &json!({"what": [1]})),
             3..=5 => Item::call(id, "look", &arguments),
             6..=9 => Item::call(id, "later", &arguments),
@@ -156,35 +152,17 @@ pub fn tools(deeds: &Deeds, random: &Random) -> Vec<Arc<dyn Tool>> {
         "required": ["what"],
     });
     let spec = |name: &str| ToolSpec::new(name, "does something", parameters.clone());
-    let free = Approval {
-        required: false,
-        message: None,
-    };
+    let free = Approval { required: false, message: None };
     let specs = [
         spec("act"),
-        ToolSpec {
-            read_only: true,
-            approval: free.clone(),
-            ..spec("look")
-        },
-        ToolSpec {
-            mode: Mode::Background,
-            ..spec("later")
-        },
-        ToolSpec {
-            timeout_seconds: 2,
-            approval: free,
-            ..spec("hang")
-        },
+        ToolSpec { read_only: true, approval: free.clone(), ..spec("look") },
+        ToolSpec { mode: Mode::Background, ..spec("later") },
+        ToolSpec { timeout_seconds: 2, approval: free, ..spec("hang") },
     ];
     specs
         .into_iter()
         .map(|spec| {
-            let doer = Doer {
-                spec,
-                deeds: Arc::clone(deeds),
-                random: random.clone(),
-            };
+            let doer = Doer { spec, deeds: Arc::clone(deeds), random: random.clone() };
             Arc::new(doer) as Arc<dyn Tool>
         })
         .collect()

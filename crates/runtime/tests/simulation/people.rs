@@ -39,11 +39,8 @@ impl People {
     /// One thing a person does. Errors are part of life; what they mean is checked at the end.
     pub async fn act(&mut self, node: &Node) {
         let chat = self.random.pick(&self.chats).unwrap().clone();
-        let engine = if self.random.chance(70) {
-            node.worker.clone()
-        } else {
-            node.visitor.clone()
-        };
+        let engine =
+            if self.random.chance(70) { node.worker.clone() } else { node.visitor.clone() };
         match self.random.below(100) {
             0..=34 => self.post(&engine, &chat).await,
             35..=74 => self.decide(node).await,
@@ -80,10 +77,7 @@ impl People {
         self.unanswered.push(post.clone());
         match engine.post(&post.0, message).await {
             Ok(posted) => {
-                assert_eq!(
-                    posted.message.text, post.1,
-                    "a post was answered with another message"
-                );
+                assert_eq!(posted.message.text, post.1, "a post was answered with another message");
                 self.accepted.push(post.clone());
             }
             Err(Error::Rejected(_)) => {}
@@ -112,19 +106,14 @@ impl People {
         if self.random.chance(40) {
             let (first, second) = (self.answer(), self.answer());
             let (one, two) = tokio::join!(
-                node.worker
-                    .answer(&approval, first, "eve", Claims::default()),
-                node.visitor
-                    .answer(&approval, second, "joe", Claims::default()),
+                node.worker.answer(&approval, first, "eve", Claims::default()),
+                node.visitor.answer(&approval, second, "joe", Claims::default()),
             );
             self.note(&approval, &one);
             self.note(&approval, &two);
         } else {
             let answer = self.answer();
-            let result = node
-                .worker
-                .answer(&approval, answer, "eve", Claims::default())
-                .await;
+            let result = node.worker.answer(&approval, answer, "eve", Claims::default()).await;
             self.note(&approval, &result);
         }
     }
@@ -133,10 +122,7 @@ impl People {
     pub async fn decide_all(&mut self, node: &Node) {
         while let Some(approval) = self.waiting(&node.memory).await {
             let answer = self.answer();
-            let result = node
-                .worker
-                .answer(&approval, answer, "eve", Claims::default())
-                .await;
+            let result = node.worker.answer(&approval, answer, "eve", Claims::default()).await;
             self.note(&approval, &result);
             if result.is_err() {
                 tokio::time::sleep(std::time::Duration::from_millis(100)).await;
@@ -145,14 +131,9 @@ impl People {
     }
 
     async fn waiting(&self, store: &dyn Store) -> Option<ApprovalId> {
-        let filter = ApprovalFilter {
-            only_pending: true,
-            ..ApprovalFilter::default()
-        };
+        let filter = ApprovalFilter { only_pending: true, ..ApprovalFilter::default() };
         let waiting = store.approvals(&filter, None, 100).await.ok()?;
-        self.random
-            .pick(&waiting)
-            .map(|approval| approval.id.clone())
+        self.random.pick(&waiting).map(|approval| approval.id.clone())
     }
 
     fn answer(&self) -> Answer {
@@ -162,22 +143,12 @@ impl People {
             _ => Scope::Once,
         };
         match self.random.below(10) {
-            0..=2 => Answer::Deny {
-                reason: Some("not now".to_owned()),
-            },
+            0..=2 => Answer::Deny { reason: Some("not now".to_owned()) },
             3 => {
                 let edited = serde_json::json!({"what": "edited"});
-                Answer::Approve {
-                    scope,
-                    matches: Vec::new(),
-                    arguments: Some(edited),
-                }
+                Answer::Approve { scope, matches: Vec::new(), arguments: Some(edited) }
             }
-            _ => Answer::Approve {
-                scope,
-                matches: Vec::new(),
-                arguments: None,
-            },
+            _ => Answer::Approve { scope, matches: Vec::new(), arguments: None },
         }
     }
 
@@ -196,10 +167,8 @@ impl People {
         let Ok(messages) = engine.store().messages(chat, page).await else {
             return;
         };
-        let own: Vec<_> = messages
-            .into_iter()
-            .filter(|message| message.role == MessageRole::User)
-            .collect();
+        let own: Vec<_> =
+            messages.into_iter().filter(|message| message.role == MessageRole::User).collect();
         let Some(message) = self.random.pick(&own) else {
             return;
         };
@@ -208,10 +177,7 @@ impl People {
         } else {
             self.posts += 1;
             let text = format!("@ada edited number {}.", self.posts);
-            engine
-                .edit_message(chat, &message.id, &text, "eve")
-                .await
-                .ok();
+            engine.edit_message(chat, &message.id, &text, "eve").await.ok();
         }
     }
 

@@ -8,9 +8,7 @@ pub struct Random(Arc<Mutex<u64>>);
 
 impl Random {
     pub fn new(seed: u64) -> Self {
-        Self(Arc::new(Mutex::new(
-            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xA5A5_5A5A_1234_8765,
-        )))
+        Self(Arc::new(Mutex::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xA5A5_5A5A_1234_8765)))
     }
 
     // SplitMix64.
@@ -32,11 +30,7 @@ impl Random {
     }
 
     pub fn pick<'a, T>(&self, from: &'a [T]) -> Option<&'a T> {
-        if from.is_empty() {
-            None
-        } else {
-            from.get(self.below(from.len() as u64) as usize)
-        }
+        if from.is_empty() { None } else { from.get(self.below(from.len() as u64) as usize) }
     }
 
     pub fn milliseconds(&self, most: u64) -> Duration {

@@ -53,27 +53,13 @@ pub struct Report {
 impl Plan {
     pub fn random(seed: u64) -> Self {
         let sabotage = Sabotage::default();
-        Self {
-            seed,
-            steps: 40,
-            faults: 4,
-            crashes: 6,
-            die_at: None,
-            sabotage,
-        }
+        Self { seed, steps: 40, faults: 4, crashes: 6, die_at: None, sabotage }
     }
 
     /// Without faults: every append boundary of such a run is tried as a place to die.
     pub fn calm(seed: u64) -> Self {
         let sabotage = Sabotage::default();
-        Self {
-            seed,
-            steps: 14,
-            faults: 0,
-            crashes: 0,
-            die_at: None,
-            sabotage,
-        }
+        Self { seed, steps: 14, faults: 0, crashes: 0, die_at: None, sabotage }
     }
 }
 
@@ -101,8 +87,7 @@ pub fn run(plan: Plan) -> Result<Report, String> {
 
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_default()
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
 async fn simulate(plan: Plan) -> Result<Report, String> {
@@ -118,8 +103,7 @@ async fn simulate(plan: Plan) -> Result<Report, String> {
     let mut node = Node::start(memory, &parts);
     let chats = set_the_scene(&node, &random).await;
     let died = Arc::new(Notify::new());
-    node.memory
-        .set_faults(faults(plan, random.clone(), Arc::clone(&died)));
+    node.memory.set_faults(faults(plan, random.clone(), Arc::clone(&died)));
 
     let mut people = People::new(random.clone(), chats);
     let mut crashes = 0;
@@ -170,17 +154,8 @@ async fn set_the_scene(node: &Node, random: &Random) -> Vec<ChatId> {
         world.agents.push(agent);
     }
     let world = node.worker.create_world(world, "eve").await.unwrap();
-    let second = node
-        .worker
-        .create_chat(&world.id, None, "eve")
-        .await
-        .unwrap();
-    let first = node
-        .memory
-        .chats(&world.id, None, 1)
-        .await
-        .unwrap()
-        .remove(0);
+    let second = node.worker.create_chat(&world.id, None, "eve").await.unwrap();
+    let first = node.memory.chats(&world.id, None, 1).await.unwrap().remove(0);
     vec![first.id, second.id]
 }
 
@@ -194,22 +169,16 @@ fn faults(
         let Operation::Append { .. } = operation else {
             // Reads fail too, but less often: every path has to cope.
             let fails = plan.faults > 0 && random.chance(1);
-            return if fails {
-                Fault::FailBefore
-            } else {
-                Fault::Proceed
-            };
+            return if fails { Fault::FailBefore } else { Fault::Proceed };
         };
         appends += 1;
         let fault = match plan.die_at {
             Some((number, Death::BeforeCommit)) if number == appends => Fault::DieBefore,
             Some((number, Death::AfterCommit)) if number == appends => Fault::DieAfter,
-            _ if random.chance(plan.faults) => [
-                Fault::FailBefore,
-                Fault::FailAfter,
-                Fault::DieBefore,
-                Fault::DieAfter,
-            ][random.below(4) as usize],
+            _ if random.chance(plan.faults) => {
+                [Fault::FailBefore, Fault::FailAfter, Fault::DieBefore, Fault::DieAfter]
+                    [random.below(4) as usize]
+            }
             _ => Fault::Proceed,
         };
         if matches!(fault, Fault::DieBefore | Fault::DieAfter) {
@@ -225,11 +194,7 @@ async fn come_to_rest(node: &Node, people: &mut People) -> Result<(), String> {
         tokio::time::sleep(Duration::from_millis(500)).await;
         people.repeat_posts(&node.worker).await;
         people.decide_all(node).await;
-        let chats = node
-            .memory
-            .chats(&WorldId::new("sim"), None, 100)
-            .await
-            .unwrap();
+        let chats = node.memory.chats(&WorldId::new("sim"), None, 100).await.unwrap();
         for chat in &chats {
             for agent in &chat.activity.agents {
                 if agent.doing == Doing::AwaitingHuman {
@@ -238,18 +203,12 @@ async fn come_to_rest(node: &Node, people: &mut People) -> Result<(), String> {
             }
         }
         let due = node.memory.due(Timestamp::MAX, None, 1).await.unwrap();
-        let busy = chats
-            .iter()
-            .any(|chat| chat.activity.busy || !chat.activity.waiting.is_empty());
+        let busy = chats.iter().any(|chat| chat.activity.busy || !chat.activity.waiting.is_empty());
         if !busy && due.is_empty() && !people.is_waiting() {
             return Ok(());
         }
     }
-    let chats = node
-        .memory
-        .chats(&WorldId::new("sim"), None, 100)
-        .await
-        .unwrap();
+    let chats = node.memory.chats(&WorldId::new("sim"), None, 100).await.unwrap();
     let activities: Vec<_> = chats.iter().map(|chat| &chat.activity).collect();
     Err(format!("never came to rest: {activities:#?}"))
 }

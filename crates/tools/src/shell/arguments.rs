@@ -69,13 +69,7 @@ impl Arguments {
         self.timeout.map(|seconds| {
             // What is too large to be a duration is too long; what is negative or no number is no time.
             let asked = Duration::try_from_secs_f64(seconds);
-            asked
-                .unwrap_or(if seconds > 0.0 {
-                    longest
-                } else {
-                    Duration::ZERO
-                })
-                .min(longest)
+            asked.unwrap_or(if seconds > 0.0 { longest } else { Duration::ZERO }).min(longest)
         })
     }
 

@@ -61,10 +61,7 @@ impl Capture {
             () = patience => true,
             () = capture.drain(stream, limit) => false,
         };
-        Self {
-            left_open,
-            ..capture
-        }
+        Self { left_open, ..capture }
     }
 
     async fn drain(&mut self, mut stream: impl AsyncRead + Unpin, limit: usize) {
@@ -99,20 +96,10 @@ impl Capture {
     fn write(&self, name: &str, text: &mut String) {
         text.push_str(&String::from_utf8_lossy(&self.kept));
         if self.is_truncated() {
-            note(
-                text,
-                &format!(
-                    "{name} cut: {} of {} bytes kept",
-                    self.kept_bytes(),
-                    self.total
-                ),
-            );
+            note(text, &format!("{name} cut: {} of {} bytes kept", self.kept_bytes(), self.total));
         }
         if self.left_open {
-            note(
-                text,
-                &format!("{name} is still held open by another process; not read on"),
-            );
+            note(text, &format!("{name} is still held open by another process; not read on"));
         }
         if let Some(error) = &self.error {
             note(text, &format!("{name} could not be read on: {error}"));
@@ -122,20 +109,15 @@ impl Capture {
 
 impl Ending {
     pub fn new(reason: Reason, status: ExitStatus) -> Self {
-        Self {
-            reason,
-            exit_code: status.code(),
-            signal: status.signal(),
-        }
+        Self { reason, exit_code: status.code(), signal: status.signal() }
     }
 
     /// Nothing for a program that ended well.
     fn closing_line(self) -> Option<String> {
         match (self.reason, self.exit_code, self.signal) {
-            (Reason::TimedOut(limit), ..) => Some(format!(
-                "timed out after {}s and was killed",
-                limit.as_secs_f64()
-            )),
+            (Reason::TimedOut(limit), ..) => {
+                Some(format!("timed out after {}s and was killed", limit.as_secs_f64()))
+            }
             (Reason::Cancelled, ..) => Some("cancelled and killed before it ended".to_owned()),
             (Reason::Exited, Some(0), _) => None,
             (Reason::Exited, Some(code), _) => Some(format!("exit code {code}")),
@@ -164,15 +146,8 @@ impl Report {
         if text.is_empty() {
             text.push_str("(no output)");
         }
-        let output = Output {
-            text,
-            details: self.details(),
-        };
-        if closing.is_none() {
-            Ok(output)
-        } else {
-            Err(Failure(output))
-        }
+        let output = Output { text, details: self.details() };
+        if closing.is_none() { Ok(output) } else { Err(Failure(output)) }
     }
 
     fn details(&self) -> serde_json::Value {

@@ -43,15 +43,8 @@ impl Process {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| arguments.not_started(&error))?;
-        let group = child
-            .id()
-            .and_then(|id| i32::try_from(id).ok())
-            .and_then(Pid::from_raw);
-        let mut process = Self {
-            child,
-            group,
-            children,
-        };
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let mut process = Self { child, group, children };
         match (process.child.stdout.take(), process.child.stderr.take()) {
             (Some(stdout), Some(stderr)) => Ok((process, stdout, stderr)),
             _ => Err(arguments.cannot_run("its output cannot be read")),
@@ -70,10 +63,7 @@ impl Process {
 
     fn has_exited(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        match self
-            .group
-            .map(|leader| waitid(WaitId::Pid(leader), options))
-        {
+        match self.group.map(|leader| waitid(WaitId::Pid(leader), options)) {
             Some(Ok(status)) => status.is_some(),
             // Interrupted: asked again with the next signal, and there is one if it has ended meanwhile.
             Some(Err(rustix::io::Errno::INTR)) => false,
