@@ -55,6 +55,7 @@ pub fn fill_template(template: &str, arguments: &Value) -> String {
         }
     }
     filled.push_str(&reveal(rest));
+    filled.truncate(filled.trim_end().len());
     filled
 }
 
@@ -72,8 +73,25 @@ fn one_line(value: Option<&Value>) -> String {
     match value {
         None => String::new(),
         Some(Value::String(text)) => reveal_line(text).into_owned(),
+        Some(Value::Array(words)) if words.iter().all(Value::is_string) => {
+            let words: Vec<String> = words.iter().map(word).collect();
+            words.join(" ")
+        }
         Some(other) => reveal_json(&other.to_string()),
     }
+}
+
+// A list of words reads like a command line; a word in which that would be ambiguous is shown in quotes.
+fn word(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) if is_plain(text) => text.to_owned(),
+        _ => reveal_json(&value.to_string()),
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|one| one.is_ascii_alphanumeric() || "_-./:=@%+,~^".contains(one))
 }
 
 /// Makes hidden characters visible as `\u{202E}`, and keeps line breaks and tabs.

@@ -290,7 +290,7 @@ fn a_template_is_filled_once_on_one_line() {
     for (template, expected) in [
         ("Execute shell command: {command}", r"Execute shell command: ls {path}\nrm\u{202E} \\n"),
         ("{path}{path} {count}", "/tmp/tmp 3"),
-        ("{list} {none}", r#"["a\nb","\u{200B}"] null"#),
+        ("{list} {none}", r#""a\nb" "\u{200B}" null"#),
         ("[{missing}]", "[]"),
         ("{{path}} {} { path } {\"a\": 1} {path", "{/tmp} {} { path } {\"a\": 1} {path"),
         ("use {token}", "use [secret masked: value of a secret field, 7 characters]"),
@@ -299,7 +299,13 @@ fn a_template_is_filled_once_on_one_line() {
     ] {
         assert_eq!(fill_template(template, &arguments), expected, "{template}");
     }
-    assert_eq!(fill_template("run {command}", &json!("no object")), "run ");
+    assert_eq!(fill_template("run {command}", &json!("no object")), "run");
+    let words = json!({"command": "git", "parameters": ["commit", "-m", "two words", "", "a\"b"]});
+    assert_eq!(
+        fill_template("{command} {parameters}", &words),
+        r#"git commit -m "two words" "" "a\"b""#
+    );
+    assert_eq!(fill_template("{parameters}", &json!({"parameters": ["a", 1]})), r#"["a",1]"#);
     let masked = fill_template("{command}", &json!({"command": "TOKEN=abc run"}));
     assert_eq!(masked, "TOKEN=[secret masked: assigned value, 3 characters] run");
 }

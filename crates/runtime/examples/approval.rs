@@ -14,7 +14,7 @@ use agent_world_runtime::core::ids::WorldId;
 use agent_world_runtime::core::item::{Item, Reply};
 use agent_world_runtime::llm::scripted::Scripted;
 use agent_world_runtime::store::sqlite::Role;
-use agent_world_runtime::store::{Scope, Sqlite, Store};
+use agent_world_runtime::store::{Scope, Sqlite};
 use agent_world_runtime::tools::{Failure, Invocation, Tool};
 use agent_world_runtime::{Engine, FeedItem, NewMessage};
 use serde_json::json;

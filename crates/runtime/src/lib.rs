@@ -24,3 +24,8 @@ pub use engine::{Builder, Engine, Mode, NewMessage, Options, Posted};
 pub use environment::{Environment, System};
 pub use error::Error;
 pub use feed::{Chunk, FeedItem, Subscription};
+
+/// The README's program is compiled with the tests, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
