@@ -17,7 +17,7 @@ use agent_world_core::ids::{AgentId, ApprovalId, ChatId, MessageId};
 use agent_world_core::item::Reply;
 use agent_world_core::sender::Sender;
 use agent_world_core::view::ApprovalState;
-use agent_world_runtime::{Error, FeedItem, NewMessage, Subscription};
+use agent_world_runtime::{Error, FeedItem, NewMessage, Standing, Subscription};
 use agent_world_store::{Scope, StoredEvent};
 use anyhow::Result;
 
@@ -29,7 +29,7 @@ use crate::place::{self, Place, Which};
 use crate::screen::{Screen, Tone};
 use crate::setup::{Session, who};
 use crate::signals::{Sign, Signals};
-use crate::work::{self, Standing};
+use crate::work;
 use input::{Input, Line};
 use question::{Questions, Reading, Step};
 use voices::Voices;

@@ -1,16 +1,13 @@
 //! Says what is still to be done: in one chat, or anywhere in a store.
-//! Asked by every command that waits. Folds the log as the engine does and asks the same question, so that "done"
-//! means the same to both. Never does any of it.
+//! Asked by every command that waits. Never does any of it.
 
 use std::time::{Duration, Instant};
 
 use agent_world_core::Timestamp;
-use agent_world_core::apply::apply;
-use agent_world_core::chat::Chat;
-use agent_world_core::ids::{ApprovalId, ChatId};
-use agent_world_core::outstanding::{Effect, outstanding};
+use agent_world_core::ids::ChatId;
 use agent_world_core::view::ApprovalView;
-use agent_world_store::{ApprovalFilter, Error, Store};
+use agent_world_runtime::Standing;
+use agent_world_store::{ApprovalFilter, Store};
 use anyhow::Result;
 
 use crate::setup::Session;
@@ -22,33 +19,11 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Work that takes longer than this is mentioned.
 const NOTICEABLE: Duration = Duration::from_secs(1);
 
-/// How a chat stands after an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// The last event it was read from.
-    pub head: u64,
-    /// Something is under way that needs no person. Naming the chat does not count: nobody waits for it.
-    pub works: bool,
-    /// What waits for a decision.
-    pub waiting: Vec<ApprovalId>,
-}
-
 pub async fn standing(store: &dyn Store, id: &ChatId) -> Result<Standing> {
-    let Some(loaded) = store.load(id).await? else {
-        return Err(crate::place::no_chat(id));
-    };
-    let mut chat = match &loaded.snapshot {
-        Some(snapshot) => serde_json::from_str(&snapshot.state).map_err(Error::from)?,
-        None => Chat::unborn(id.clone()),
-    };
-    for sealed in &loaded.events {
-        apply(&mut chat, &sealed.open()?);
+    match Standing::of(store, id, Timestamp::now()).await {
+        Err(agent_world_runtime::Error::UnknownChat(_)) => Err(crate::place::no_chat(id)),
+        standing => Ok(standing?),
     }
-    let now = Timestamp::now();
-    let is_due = |effect: &Effect| effect.deadline().is_none_or(|at| at <= now);
-    let works =
-        outstanding(&chat).iter().any(|effect| *effect != Effect::NameChat && is_due(effect));
-    Ok(Standing { head: loaded.head.seq, works, waiting: chat.approvals.keys().cloned().collect() })
 }
 
 /// Chats that owe something now. One that cannot be read is told apart: waiting for it would never end.

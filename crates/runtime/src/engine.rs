@@ -1,25 +1,19 @@
 //! The embedder's API: start an engine on a store, then post, decide, subscribe.
 //! Every input goes to the chat's task or, where another process performs the work, straight into the log.
 
+mod chats;
+mod decisions;
+mod worlds;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agent_world_core::chain::Recorded;
-use agent_world_core::command::{
-    Answer, AnswerApproval, Claims, Command, CreateChat, Fork, MessageRef, PostMessage, Rejection,
-};
-use agent_world_core::config::{Rules, Tools, World};
-use agent_world_core::event::{Attendance, Event, ForkOrigin, Message, Output};
-use agent_world_core::fork;
-use agent_world_core::ids::{
-    AgentId, ApprovalId, CallId, ChatId, GrantId, Ids, MessageId, RuleId, WorldId,
-};
-use agent_world_core::item::Part;
-use agent_world_core::sender::Sender;
-use agent_world_core::view::{ApprovalView, ChatView};
+use agent_world_core::command::Command;
+use agent_world_core::config::{Rules, Tools};
+use agent_world_core::ids::{ChatId, WorldId};
 use agent_world_llm::Models;
-use agent_world_store::{self as store, NodeId, Scope, Store, WorldChange, WorldWrite};
+use agent_world_store::{self as store, NodeId, Scope, Store};
 use agent_world_tools::{Registry, Unusable};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -32,6 +26,8 @@ use crate::ledger::{Committed, Ledger, Terms};
 use crate::read_result::ReadResult;
 use crate::recover;
 use crate::worlds::Worlds;
+
+pub use chats::{NewMessage, Posted};
 
 /// Attempts at an input that others keep overtaking.
 const ATTEMPTS: u32 = 32;
@@ -102,27 +98,6 @@ pub(crate) struct Shared {
     pub chats: Mutex<HashMap<ChatId, Handle>>,
     pub cancelled: CancellationToken,
     pub tasks: TaskTracker,
-}
-
-/// A message to post.
-#[derive(Clone, Debug)]
-pub struct NewMessage {
-    pub sender: Sender,
-    pub user: Option<String>,
-    pub text: String,
-    pub parts: Vec<Part>,
-    pub reply_to: Option<MessageId>,
-    pub attendance: Attendance,
-    /// Makes a repetition of the request harmless.
-    pub key: Option<String>,
-}
-
-/// A message that is stored.
-#[derive(Clone, Debug)]
-pub struct Posted {
-    pub message: Message,
-    /// Its position among all events; subscribing after it shows what it led to.
-    pub position: u64,
 }
 
 impl Builder {
@@ -200,212 +175,6 @@ impl Engine {
         self.shared.mode
     }
 
-    // Worlds.
-
-    /// Creates a world with its first chat.
-    pub async fn create_world(&self, world: World, by: &str) -> Result<World, Error> {
-        let id = world.id.clone();
-        let change = self.change("world", "created", id.as_str(), by);
-        let world = match self.write_world(WorldWrite { world, expected: None, change }).await {
-            Err(Error::Store(store::Error::WorldConflict { .. })) => {
-                return Err(Error::WorldExists(id));
-            }
-            written => written?,
-        };
-        self.create_chat(&id, None, by).await?;
-        Ok(world)
-    }
-
-    /// Replaces a world's settings if its version is still the one given.
-    pub async fn update_world(&self, world: World, by: &str) -> Result<World, Error> {
-        let expected = Some(world.version);
-        let change = self.change("world", "updated", world.id.as_str(), by);
-        self.write_world(WorldWrite { world, expected, change }).await
-    }
-
-    async fn write_world(&self, write: WorldWrite) -> Result<World, Error> {
-        write.world.check()?;
-        let id = write.world.id.clone();
-        let written = self.shared.store.write_world(write).await;
-        self.shared.worlds.forget(&id);
-        self.tell_stored().await?;
-        Ok(written?)
-    }
-
-    pub async fn delete_world(&self, id: &WorldId, by: &str) -> Result<(), Error> {
-        for chat in self.all_chats(id).await? {
-            self.input(&chat.id, Command::DeleteChat { by: by.to_owned() }, None).await?;
-        }
-        let change = self.change("world", "deleted", id.as_str(), by);
-        self.shared.store.delete_world(id, change).await?;
-        self.shared.worlds.forget(id);
-        self.tell_stored().await
-    }
-
-    /// Takes back a rule that somebody granted with `always`.
-    pub async fn revoke_rule(&self, world: &WorldId, rule: &RuleId, by: &str) -> Result<(), Error> {
-        let change = self.change("rule", "deleted", rule.as_str(), by);
-        self.shared.store.revoke_rule(world, rule, change).await?;
-        self.shared.worlds.forget(world);
-        self.tell_stored().await
-    }
-
-    pub async fn world(&self, id: &WorldId) -> Result<Arc<World>, Error> {
-        self.shared.worlds.get(self.shared.store.as_ref(), id).await
-    }
-
-    // Chats.
-
-    pub async fn create_chat(
-        &self,
-        world: &WorldId,
-        title: Option<String>,
-        by: &str,
-    ) -> Result<ChatView, Error> {
-        let create = CreateChat { world: world.clone(), title, by: by.to_owned(), fork: None };
-        self.create(create).await
-    }
-
-    /// A new chat with the history up to a message. Nothing in it runs again, and no permission comes along.
-    pub async fn fork(
-        &self,
-        chat: &ChatId,
-        message: &MessageId,
-        by: &str,
-    ) -> Result<ChatView, Error> {
-        let target = self.message_ref(chat, message).await?;
-        let world = self.chat(chat).await?.world;
-        let history = fork::history_until(&self.log(chat).await?, target.position);
-        let origin = ForkOrigin { chat: chat.clone(), message: message.clone() };
-        let fork = Some(Fork { origin, history });
-        self.create(CreateChat { world, title: None, by: by.to_owned(), fork }).await
-    }
-
-    async fn create(&self, create: CreateChat) -> Result<ChatView, Error> {
-        let environment = &self.shared.environment;
-        let chat = ChatId::next(&mut Ids::new(environment.now(), environment.entropy()));
-        self.world(&create.world).await?;
-        self.input(&chat, Command::CreateChat(create), None).await?;
-        self.chat(&chat).await
-    }
-
-    pub async fn chat(&self, id: &ChatId) -> Result<ChatView, Error> {
-        self.shared.store.chat(id).await?.ok_or_else(|| Error::UnknownChat(id.clone()))
-    }
-
-    pub async fn rename_chat(&self, chat: &ChatId, title: &str, by: &str) -> Result<(), Error> {
-        let (title, by) = (title.to_owned(), by.to_owned());
-        self.input(chat, Command::RenameChat { title, by }, None).await.map(drop)
-    }
-
-    pub async fn delete_chat(&self, chat: &ChatId, by: &str) -> Result<(), Error> {
-        self.input(chat, Command::DeleteChat { by: by.to_owned() }, None).await.map(drop)
-    }
-
-    /// Cancels model calls, ends running tools, withdraws what waits: of one agent, or of the whole chat.
-    pub async fn stop(&self, chat: &ChatId, agent: Option<AgentId>, by: &str) -> Result<(), Error> {
-        self.input(chat, Command::Stop { agent, by: by.to_owned() }, None).await.map(drop)
-    }
-
-    /// Takes failed turns up again.
-    pub async fn retry(&self, chat: &ChatId, agent: Option<AgentId>) -> Result<(), Error> {
-        self.input(chat, Command::RetryTurns { agent }, None).await.map(drop)
-    }
-
-    // Messages.
-
-    /// Returns once the message is durable. What it leads to comes on a subscription.
-    pub async fn post(&self, chat: &ChatId, message: NewMessage) -> Result<Posted, Error> {
-        let command = Command::PostMessage(PostMessage {
-            sender: message.sender,
-            user: message.user,
-            text: message.text,
-            parts: message.parts,
-            reply_to: message.reply_to,
-            attendance: message.attendance,
-        });
-        let committed = self.input(chat, command, message.key).await?;
-        posted(committed)
-    }
-
-    /// Takes a human message and everything after it back, and posts a new text in its place.
-    pub async fn edit_message(
-        &self,
-        chat: &ChatId,
-        message: &MessageId,
-        text: &str,
-        by: &str,
-    ) -> Result<Posted, Error> {
-        let target = self.message_ref(chat, message).await?;
-        let (text, by) = (text.to_owned(), by.to_owned());
-        let committed = self.input(chat, Command::EditMessage { target, text, by }, None).await?;
-        posted(committed)
-    }
-
-    pub async fn delete_message(
-        &self,
-        chat: &ChatId,
-        message: &MessageId,
-        by: &str,
-    ) -> Result<(), Error> {
-        let target = self.message_ref(chat, message).await?;
-        self.input(chat, Command::DeleteMessage { target, by: by.to_owned() }, None).await.map(drop)
-    }
-
-    // Decisions.
-
-    /// Decides a waiting request. Of racing answers exactly one takes effect; the others are told which.
-    pub async fn answer(
-        &self,
-        approval: &ApprovalId,
-        answer: Answer,
-        by: &str,
-        claims: Claims,
-    ) -> Result<ApprovalView, Error> {
-        let known = self.approval(approval).await?;
-        let command = Command::AnswerApproval(AnswerApproval {
-            approval: approval.clone(),
-            answer,
-            by: by.to_owned(),
-            claims,
-        });
-        match self.input(&known.chat, command, None).await {
-            Ok(_) => self.approval(approval).await,
-            Err(Error::Rejected(Rejection::ApprovalNotPending(_) | Rejection::ChatDeleted)) => {
-                Err(Error::AlreadySettled(Box::new(self.approval(approval).await?)))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    pub async fn approval(&self, id: &ApprovalId) -> Result<ApprovalView, Error> {
-        self.shared.store.approval(id).await?.ok_or_else(|| Error::UnknownApproval(id.clone()))
-    }
-
-    pub async fn revoke_grant(
-        &self,
-        chat: &ChatId,
-        grant: &GrantId,
-        by: &str,
-    ) -> Result<(), Error> {
-        let (grant, by) = (grant.clone(), by.to_owned());
-        self.input(chat, Command::RevokeGrant { grant, by }, None).await.map(drop)
-    }
-
-    /// The result of a tool that the client executed.
-    pub async fn client_result(
-        &self,
-        chat: &ChatId,
-        call: &CallId,
-        output: Output,
-        is_error: bool,
-    ) -> Result<(), Error> {
-        let command = Command::RecordClientResult { call: call.clone(), output, is_error };
-        self.input(chat, command, None).await.map(drop)
-    }
-
-    // Following along.
-
     /// Every stored event after a position, once, in order, then live; with pieces of replies as they are made.
     pub fn subscribe(&self, scope: Scope, after: u64) -> Subscription {
         self.shared.feed.subscribe(Arc::clone(&self.shared.store), scope, after)
@@ -473,58 +242,6 @@ impl Engine {
             }
         }
     }
-
-    async fn message_ref(&self, chat: &ChatId, message: &MessageId) -> Result<MessageRef, Error> {
-        let found = self.shared.store.message(chat, message).await?;
-        let view = found.ok_or_else(|| Error::UnknownMessage {
-            chat: chat.clone(),
-            message: message.clone(),
-        })?;
-        Ok(MessageRef { id: view.id, position: view.position, sender: view.sender })
-    }
-
-    async fn log(&self, chat: &ChatId) -> Result<Vec<Recorded>, Error> {
-        let scope = Scope::Chat(chat.clone());
-        let mut log = Vec::new();
-        let mut after = 0;
-        loop {
-            let page = self.shared.store.events(&scope, after, PAGE).await?;
-            let Some(last) = page.last() else {
-                return Ok(log);
-            };
-            after = last.position;
-            for event in &page {
-                log.push(event.sealed.open().map_err(store::Error::from)?);
-            }
-        }
-    }
-
-    async fn all_chats(&self, world: &WorldId) -> Result<Vec<ChatView>, Error> {
-        let mut all: Vec<ChatView> = Vec::new();
-        loop {
-            let after = all.last().map(|chat| chat.id.clone());
-            let page = self.shared.store.chats(world, after.as_ref(), PAGE).await?;
-            if page.is_empty() {
-                return Ok(all);
-            }
-            all.extend(page);
-        }
-    }
-
-    fn change(&self, entity: &str, action: &str, id: &str, by: &str) -> WorldChange {
-        WorldChange {
-            entity: entity.to_owned(),
-            action: action.to_owned(),
-            id: id.to_owned(),
-            by: by.to_owned(),
-            at: self.shared.environment.now(),
-        }
-    }
-
-    async fn tell_stored(&self) -> Result<(), Error> {
-        self.shared.feed.stored(self.shared.store.position().await?);
-        Ok(())
-    }
 }
 
 impl Shared {
@@ -580,36 +297,5 @@ impl Shared {
             }
         }
         Err(Error::Overloaded(chat.clone()))
-    }
-}
-
-impl NewMessage {
-    /// A message from the person at the keyboard.
-    pub fn human(text: impl Into<String>) -> Self {
-        Self {
-            sender: Sender::Human,
-            user: None,
-            text: text.into(),
-            parts: Vec::new(),
-            reply_to: None,
-            attendance: Attendance::Attended,
-            key: None,
-        }
-    }
-}
-
-fn posted(committed: Committed) -> Result<Posted, Error> {
-    // Events of one append have neighbouring positions, the last one's is known.
-    let positions = (0..=committed.position.unwrap_or_default()).rev();
-    let message =
-        positions.zip(committed.events.into_iter().rev()).find_map(|(position, recorded)| {
-            match recorded.event {
-                Event::MessagePosted(posted) => Some((position, posted.message)),
-                _ => None,
-            }
-        });
-    match message {
-        Some((position, message)) => Ok(Posted { message, position }),
-        None => Err(Error::Store(store::Error::Corrupt("a post left no message".to_owned()))),
     }
 }

@@ -13,6 +13,7 @@ mod kill_point;
 mod ledger;
 mod read_result;
 mod recover;
+mod standing;
 mod worlds;
 
 pub use agent_world_core as core;
@@ -24,6 +25,7 @@ pub use engine::{Builder, Engine, Mode, NewMessage, Options, Posted};
 pub use environment::{Environment, System};
 pub use error::Error;
 pub use feed::{Chunk, FeedItem, Subscription};
+pub use standing::Standing;
 
 /// The README's program is compiled with the tests, so that it stays true.
 #[cfg(doctest)]

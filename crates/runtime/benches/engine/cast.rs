@@ -81,6 +81,8 @@ pub async fn new_chats(engine: &Engine, count: usize) -> Vec<ChatId> {
 
 /// Takes turns in all chats at once, each chat one after another. One subscriber follows everything and approves.
 pub async fn take_turns(engine: &Engine, chats: &[ChatId], turns: usize) {
+    // Before anybody posts: what is asked first must be seen too.
+    let position = engine.store().position().await.unwrap();
     let mut ended = HashMap::new();
     let mut tasks = Vec::new();
     for chat in chats {
@@ -94,7 +96,6 @@ pub async fn take_turns(engine: &Engine, chats: &[ChatId], turns: usize) {
             }
         }));
     }
-    let position = engine.store().position().await.unwrap();
     let approver = tokio::spawn(approve_all(engine.clone(), position, ended));
     for task in tasks {
         task.await.unwrap();

@@ -1,0 +1,189 @@
+//! Chats and messages through the engine: made, named, forked, posted to, taken back, stopped.
+//! Part of the embedder's API. What a command is about is looked up here and comes in with it.
+
+use agent_world_core::chain::Recorded;
+use agent_world_core::command::{Command, CreateChat, Fork, MessageRef, PostMessage};
+use agent_world_core::event::{Attendance, Event, ForkOrigin, Message};
+use agent_world_core::fork;
+use agent_world_core::ids::{AgentId, ChatId, Ids, MessageId, WorldId};
+use agent_world_core::item::Part;
+use agent_world_core::sender::Sender;
+use agent_world_core::view::ChatView;
+use agent_world_store::{self as store, Scope};
+
+use super::{Engine, PAGE};
+use crate::error::Error;
+use crate::ledger::Committed;
+
+/// A message to post.
+#[derive(Clone, Debug)]
+pub struct NewMessage {
+    pub sender: Sender,
+    pub user: Option<String>,
+    pub text: String,
+    pub parts: Vec<Part>,
+    pub reply_to: Option<MessageId>,
+    pub attendance: Attendance,
+    /// Makes a repetition of the request harmless.
+    pub key: Option<String>,
+}
+
+/// A message that is stored.
+#[derive(Clone, Debug)]
+pub struct Posted {
+    pub message: Message,
+    /// Its position among all events; subscribing after it shows what it led to.
+    pub position: u64,
+}
+
+impl NewMessage {
+    /// A message from the person at the keyboard.
+    pub fn human(text: impl Into<String>) -> Self {
+        Self {
+            sender: Sender::Human,
+            user: None,
+            text: text.into(),
+            parts: Vec::new(),
+            reply_to: None,
+            attendance: Attendance::Attended,
+            key: None,
+        }
+    }
+}
+
+impl Engine {
+    pub async fn create_chat(
+        &self,
+        world: &WorldId,
+        title: Option<String>,
+        by: &str,
+    ) -> Result<ChatView, Error> {
+        let create = CreateChat { world: world.clone(), title, by: by.to_owned(), fork: None };
+        self.create(create).await
+    }
+
+    /// A new chat with the history up to a message. Nothing in it runs again, and no permission comes along.
+    pub async fn fork(
+        &self,
+        chat: &ChatId,
+        message: &MessageId,
+        by: &str,
+    ) -> Result<ChatView, Error> {
+        let target = self.message_ref(chat, message).await?;
+        let world = self.chat(chat).await?.world;
+        let history = fork::history_until(&self.log(chat).await?, target.position);
+        let origin = ForkOrigin { chat: chat.clone(), message: message.clone() };
+        let fork = Some(Fork { origin, history });
+        self.create(CreateChat { world, title: None, by: by.to_owned(), fork }).await
+    }
+
+    async fn create(&self, create: CreateChat) -> Result<ChatView, Error> {
+        let environment = &self.shared.environment;
+        let chat = ChatId::next(&mut Ids::new(environment.now(), environment.entropy()));
+        self.world(&create.world).await?;
+        self.input(&chat, Command::CreateChat(create), None).await?;
+        self.chat(&chat).await
+    }
+
+    pub async fn chat(&self, id: &ChatId) -> Result<ChatView, Error> {
+        self.shared.store.chat(id).await?.ok_or_else(|| Error::UnknownChat(id.clone()))
+    }
+
+    pub async fn rename_chat(&self, chat: &ChatId, title: &str, by: &str) -> Result<(), Error> {
+        let (title, by) = (title.to_owned(), by.to_owned());
+        self.input(chat, Command::RenameChat { title, by }, None).await.map(drop)
+    }
+
+    pub async fn delete_chat(&self, chat: &ChatId, by: &str) -> Result<(), Error> {
+        self.input(chat, Command::DeleteChat { by: by.to_owned() }, None).await.map(drop)
+    }
+
+    /// Cancels model calls, ends running tools, withdraws what waits: of one agent, or of the whole chat.
+    pub async fn stop(&self, chat: &ChatId, agent: Option<AgentId>, by: &str) -> Result<(), Error> {
+        self.input(chat, Command::Stop { agent, by: by.to_owned() }, None).await.map(drop)
+    }
+
+    /// Takes failed turns up again.
+    pub async fn retry(&self, chat: &ChatId, agent: Option<AgentId>) -> Result<(), Error> {
+        self.input(chat, Command::RetryTurns { agent }, None).await.map(drop)
+    }
+
+    /// Returns once the message is durable. What it leads to comes on a subscription.
+    pub async fn post(&self, chat: &ChatId, message: NewMessage) -> Result<Posted, Error> {
+        let command = Command::PostMessage(PostMessage {
+            sender: message.sender,
+            user: message.user,
+            text: message.text,
+            parts: message.parts,
+            reply_to: message.reply_to,
+            attendance: message.attendance,
+        });
+        let committed = self.input(chat, command, message.key).await?;
+        posted(committed)
+    }
+
+    /// Takes a human message and everything after it back, and posts a new text in its place.
+    pub async fn edit_message(
+        &self,
+        chat: &ChatId,
+        message: &MessageId,
+        text: &str,
+        by: &str,
+    ) -> Result<Posted, Error> {
+        let target = self.message_ref(chat, message).await?;
+        let (text, by) = (text.to_owned(), by.to_owned());
+        let committed = self.input(chat, Command::EditMessage { target, text, by }, None).await?;
+        posted(committed)
+    }
+
+    pub async fn delete_message(
+        &self,
+        chat: &ChatId,
+        message: &MessageId,
+        by: &str,
+    ) -> Result<(), Error> {
+        let target = self.message_ref(chat, message).await?;
+        self.input(chat, Command::DeleteMessage { target, by: by.to_owned() }, None).await.map(drop)
+    }
+
+    async fn message_ref(&self, chat: &ChatId, message: &MessageId) -> Result<MessageRef, Error> {
+        let found = self.shared.store.message(chat, message).await?;
+        let view = found.ok_or_else(|| Error::UnknownMessage {
+            chat: chat.clone(),
+            message: message.clone(),
+        })?;
+        Ok(MessageRef { id: view.id, position: view.position, sender: view.sender })
+    }
+
+    async fn log(&self, chat: &ChatId) -> Result<Vec<Recorded>, Error> {
+        let scope = Scope::Chat(chat.clone());
+        let mut log = Vec::new();
+        let mut after = 0;
+        loop {
+            let page = self.shared.store.events(&scope, after, PAGE).await?;
+            let Some(last) = page.last() else {
+                return Ok(log);
+            };
+            after = last.position;
+            for event in &page {
+                log.push(event.sealed.open().map_err(store::Error::from)?);
+            }
+        }
+    }
+}
+
+fn posted(committed: Committed) -> Result<Posted, Error> {
+    // Events of one append have neighbouring positions, the last one's is known.
+    let positions = (0..=committed.position.unwrap_or_default()).rev();
+    let message =
+        positions.zip(committed.events.into_iter().rev()).find_map(|(position, recorded)| {
+            match recorded.event {
+                Event::MessagePosted(posted) => Some((position, posted.message)),
+                _ => None,
+            }
+        });
+    match message {
+        Some((position, message)) => Ok(Posted { message, position }),
+        None => Err(Error::Store(store::Error::Corrupt("a post left no message".to_owned()))),
+    }
+}
