@@ -26,7 +26,8 @@ Agent World runs LLM agents that act under human control.
 ";
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 usage, 3 denied because nobody could be asked, or waiting for approval.
+Exit codes: 0 done, 1 failed, 2 usage; 3 from `send` and `chat` when approvals are still waiting in their chat,
+and from `send` when a request was denied without a person being asked. `resume` returns 0 also when approvals wait.
 Logging: AGENT_WORLD_LOG=info (or debug, or a filter) writes to stderr.";
 
 /// Runs LLM agents that act under human control.
@@ -46,7 +47,8 @@ pub enum Command {
     Chat(Chat),
     /// Posts one message, waits until the agents are done and prints their replies
     Send(Send),
-    /// Goes on with whatever is owed: unanswered messages, recorded decisions, interrupted work
+    /// Goes on with whatever is owed: unanswered messages, recorded decisions, interrupted work. What waits for a
+    /// person goes on waiting
     Resume(Resume),
     /// Lists and decides what waits for a person
     #[command(subcommand)]
@@ -97,7 +99,7 @@ pub struct Send {
     /// Posts to a new chat
     #[arg(long, conflicts_with = "chat")]
     pub new: bool,
-    /// What happens to tool calls that need approval
+    /// What happens to tool calls of this message that need approval
     #[arg(long, value_enum, default_value_t = Approve::None)]
     pub approve: Approve,
     /// One JSON object per line for each message, tool call and approval
@@ -284,6 +286,23 @@ mod tests {
     fn the_command_line_is_consistent() {
         use clap::CommandFactory as _;
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_speaks_json_but_those_the_readme_names() {
+        use clap::CommandFactory as _;
+        let mut without: Vec<String> = Vec::new();
+        let mut left = vec![Arguments::command()];
+        while let Some(command) = left.pop() {
+            left.extend(command.get_subcommands().cloned());
+            let speaks =
+                command.get_arguments().any(|argument| argument.get_long() == Some("json"));
+            if !speaks && !command.has_subcommands() {
+                without.push(command.get_name().to_owned());
+            }
+        }
+        without.sort();
+        assert_eq!(without, ["chat", "delete"]);
     }
 
     #[test]

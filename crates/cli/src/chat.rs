@@ -34,7 +34,7 @@ use input::{Input, Line};
 use question::{Questions, Reading, Step};
 use voices::Voices;
 
-/// How often a visitor looks whether the process that works is still there.
+/// How often to look whether the process that works, and the chat, are still there.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub async fn run(data: DataFolder, wanted: args::Chat) -> Result<Exit> {
@@ -84,6 +84,8 @@ struct Conversation {
     idle: bool,
     /// The person wants to go as soon as nothing is under way.
     leaving: bool,
+    /// The person was told that the chat was deleted.
+    deleted: bool,
 }
 
 impl Conversation {
@@ -105,6 +107,7 @@ impl Conversation {
             own_decisions: HashSet::new(),
             idle: false,
             leaving: false,
+            deleted: false,
         };
         conversation.enter().await?;
         Ok(conversation)
@@ -115,6 +118,21 @@ impl Conversation {
     }
 
     async fn hold(&mut self, signals: &mut Signals) -> Result<Ending> {
+        let ended = self.converse(signals).await;
+        let chat = self.chat();
+        let look_up = self.session.store().chat(&chat);
+        if ended.is_ok() || !matches!(look_up.await, Ok(None)) {
+            return ended;
+        }
+        // Whatever went wrong, there is nothing left to talk in. A world that is deleted takes the logs of its
+        // chats along, so that no event may have told.
+        if !self.deleted {
+            self.note(Tone::Warning, "! somebody deleted this chat")?;
+        }
+        Ok(Ending::Left)
+    }
+
+    async fn converse(&mut self, signals: &mut Signals) -> Result<Ending> {
         let mut look = tokio::time::interval(LOOK);
         loop {
             let standing = self.catch_up().await?;
@@ -145,7 +163,7 @@ impl Conversation {
                     Some(line) => self.heard(line).await?,
                     None => self.leave(&standing)?,
                 },
-                _ = look.tick(), if self.session.is_visitor() => self.take_over().await?,
+                _ = look.tick() => self.take_over().await?,
             }
         }
     }
@@ -352,7 +370,10 @@ impl Conversation {
                 self.voices.over(&mut self.screen, &asked.agent, reply)?;
             }
             Event::TurnEnded { .. } => self.break_off().await?,
-            Event::ChatDeleted { .. } => self.leaving = true,
+            Event::ChatDeleted { .. } => {
+                self.leaving = true;
+                self.deleted = true;
+            }
             _ => {}
         }
         let chat = self.chat();
@@ -365,9 +386,11 @@ impl Conversation {
 
     /// A turn is over: agents that are not at work any more say nothing more.
     async fn break_off(&mut self) -> Result<()> {
-        let activity = self.session.engine.chat(&self.chat()).await?.activity;
+        // A chat that was deleted meanwhile cannot be looked up any more, and nobody is at work in it.
+        let view = self.session.store().chat(&self.chat()).await?;
+        let busy = view.map(|view| view.activity.agents).unwrap_or_default();
         for agent in self.voices.agents() {
-            if !activity.agents.iter().any(|busy| busy.agent == agent) {
+            if !busy.iter().any(|busy| busy.agent == agent) {
                 self.voices.over(&mut self.screen, &agent, None)?;
             }
         }

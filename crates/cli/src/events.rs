@@ -101,7 +101,7 @@ fn show(screen: &mut Screen, stored: &StoredEvent, json: bool) -> Result<()> {
     // Changes of a world's settings are not events of a chat, and a broken one is still shown.
     let text = match (chat, sealed.open()) {
         (Some(_), Ok(recorded)) => words::event(&recorded.event),
-        _ => words::shortened(&sealed.payload),
+        _ => words::excerpt(&sealed.payload),
     };
     let line = format!("{position} {} {place} {} {text}", sealed.at, sealed.kind);
     Ok(screen.line(Tone::Plain, &line)?)

@@ -13,7 +13,7 @@ pub enum Exit {
     Done,
     /// A model or a turn failed, or something was found broken. The command has said so.
     Failed,
-    /// Something was denied because nobody could be asked, or waits for a decision.
+    /// Something was denied without a person being asked, or waits for a decision. Of `send` and `chat` only.
     Waiting,
 }
 

@@ -1,5 +1,8 @@
 //! Posts one message, waits until the agents are done and prints their replies.
-//! Called by `main`. Replies go to stdout, everything else to stderr. Never approves anything it was not told to.
+//! Called by `main`. Replies go to stdout, everything else to stderr. Never approves anything it was not told to, and
+//! decides only about calls that its own message led to: others may be talking in the same chat.
+
+mod descent;
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Read as _};
@@ -7,7 +10,7 @@ use std::time::Duration;
 
 use agent_world_core::command::{Answer, Claims, Scope};
 use agent_world_core::event::{Attendance, Decider, Event, NoticeCode};
-use agent_world_core::ids::{ApprovalId, ChatId};
+use agent_world_core::ids::{ApprovalId, CallId, ChatId, MessageId};
 use agent_world_core::sender::Sender;
 use agent_world_core::view::{ApprovalState, ApprovalView};
 use agent_world_runtime::{Error, FeedItem, NewMessage, Subscription};
@@ -23,8 +26,9 @@ use crate::screen::{Screen, Tone};
 use crate::setup::{Session, who};
 use crate::signals::Signals;
 use crate::{wire, words, work};
+use descent::Descent;
 
-/// How often a visitor looks whether the process that works is still there.
+/// How often to look whether the process that works, and the chat, are still there.
 const LOOK: Duration = Duration::from_secs(1);
 const ONLY_READING: &str = "this run approves only tools that declare themselves read-only";
 
@@ -79,6 +83,8 @@ struct Errand {
     session: Session,
     chat: ChatId,
     world: String,
+    /// What the message led to: all that this run may decide about.
+    descent: Descent,
     approve: Approve,
     json: bool,
     subscription: Subscription,
@@ -102,6 +108,7 @@ impl Errand {
             session,
             chat,
             world: place.world.id.to_string(),
+            descent: Descent::default(),
             approve: wanted.approve,
             json: wanted.json,
             seen,
@@ -119,7 +126,8 @@ impl Errand {
             Approve::ReadOnly | Approve::All | Approve::Wait => Attendance::Attended,
         };
         let message = NewMessage { attendance, ..NewMessage::human(text) };
-        self.session.engine.post(&self.chat, message).await?;
+        let posted = self.session.engine.post(&self.chat, message).await?;
+        self.descent = Descent::of(posted.message.id);
         if self.session.is_visitor() {
             let text = "another agent-world process is running and does the work";
             self.notes.line(Tone::Quiet, text)?;
@@ -143,7 +151,7 @@ impl Errand {
                     Some(FeedItem::Chunk(_)) => {}
                     None => return Ok(false),
                 },
-                _ = look.tick(), if self.session.is_visitor() => self.take_over().await?,
+                _ = look.tick() => self.take_over().await?,
             }
         }
     }
@@ -166,6 +174,7 @@ impl Errand {
         }
         self.seen = stored.sealed.seq;
         let event = stored.sealed.open()?.event;
+        self.descent.follow(&event);
         match &event {
             Event::MessagePosted(posted) => {
                 let message = &posted.message;
@@ -184,7 +193,7 @@ impl Errand {
                     self.replies.json(&wire::call(&self.chat, &view))?;
                 }
             }
-            Event::ApprovalRequested(asked) => self.asked(&asked.approval).await?,
+            Event::ApprovalRequested(asked) => self.asked(&asked.approval, &asked.call).await?,
             Event::ApprovalDecided(decided) => {
                 if decided.by == Decider::Nobody {
                     self.denied.insert(decided.approval.clone());
@@ -194,6 +203,8 @@ impl Errand {
                     self.replies.json(&wire::approval(&view))?;
                 }
             }
+            // The message will not be answered any more.
+            Event::ChatDeleted { .. } => self.failed = true,
             _ => {}
         }
         let store = self.session.engine.store().as_ref();
@@ -203,7 +214,7 @@ impl Errand {
         Ok(())
     }
 
-    async fn message_as_json(&mut self, id: &agent_world_core::ids::MessageId) -> Result<()> {
+    async fn message_as_json(&mut self, id: &MessageId) -> Result<()> {
         if self.json
             && let Some(view) = self.session.store().message(&self.chat, id).await?
         {
@@ -212,14 +223,18 @@ impl Errand {
         Ok(())
     }
 
-    /// A call needs approval: decides it as far as the command line says how.
-    async fn asked(&mut self, id: &ApprovalId) -> Result<()> {
+    /// A call needs approval: decides it as far as the command line says how. What somebody else's message led to
+    /// is theirs to decide.
+    async fn asked(&mut self, id: &ApprovalId, call: &CallId) -> Result<()> {
         let view = self.session.engine.approval(id).await?;
         if view.state != ApprovalState::Pending {
             return Ok(());
         }
         if self.json {
             self.replies.json(&wire::approval(&view))?;
+        }
+        if !self.descent.has_call(call) {
+            return Ok(());
         }
         let approve = Answer::Approve { scope: Scope::Once, matches: Vec::new(), arguments: None };
         let answer = match self.approve {

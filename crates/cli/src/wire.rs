@@ -1,6 +1,6 @@
 //! What scripts are given: worlds, chats, messages, calls, approvals and events as JSON.
 //! Used wherever `--json` is offered. A format of its own: what is stored may change without it. Secrets in
-//! arguments are masked.
+//! arguments and in the log are masked; what somebody said and what a tool gave back are handed on as they are.
 
 use agent_world_core::config::World;
 use agent_world_core::display::mask_secrets;
@@ -59,7 +59,7 @@ pub fn approval(view: &ApprovalView) -> Value {
         "message": view.question,
         "shown": view.shown,
         "options": view.options,
-        "suggested_matches": view.suggestions,
+        "suggested_matches": mask_secrets(&json!(view.suggestions)),
         "created_at": view.created_at,
         "expires_at": view.expires_at,
     });
@@ -114,11 +114,12 @@ fn decider(by: &Decider) -> Value {
     }
 }
 
-/// An event as it stands in the log.
+/// An event as it stands in the log, but for its secrets. The hash is that of what is stored.
 pub fn event(stored: &StoredEvent) -> Value {
     // What cannot be read as JSON is still part of the log, and shown as the text it is.
     let data = serde_json::from_str(&stored.sealed.payload)
         .unwrap_or_else(|_| Value::String(stored.sealed.payload.clone()));
+    let data = without_secrets(data);
     json!({
         "position": stored.position,
         "world_id": stored.world,
@@ -129,6 +130,40 @@ pub fn event(stored: &StoredEvent) -> Value {
         "data": data,
         "hash": stored.sealed.hash,
     })
+}
+
+fn without_secrets(mut data: Value) -> Value {
+    for_each_call(&mut data, read_arguments);
+    let mut masked = mask_secrets(&data);
+    for_each_call(&mut masked, write_arguments);
+    // A request's texts were masked when they were made. Done twice, the markers would hide each other.
+    for name in ["question", "shown"] {
+        if let (Some(after), Some(before)) = (masked.get_mut(name), data.get(name)) {
+            *after = before.clone();
+        }
+    }
+    masked
+}
+
+/// A reply holds the arguments of its calls as text. Only as a value do they show which word is a secret.
+fn for_each_call(data: &mut Value, change: fn(&mut Value)) {
+    let items = data.get_mut("items").and_then(Value::as_array_mut);
+    let arguments = items.into_iter().flatten().filter_map(|item| item.get_mut("arguments"));
+    arguments.for_each(change);
+}
+
+fn read_arguments(arguments: &mut Value) {
+    let read = arguments.as_str().and_then(|text| serde_json::from_str(text).ok());
+    // Text that is no JSON is what the model wrote, and is masked as a text.
+    if let Some(value @ (Value::Object(_) | Value::Array(_))) = read {
+        *arguments = value;
+    }
+}
+
+fn write_arguments(arguments: &mut Value) {
+    if !arguments.is_string() {
+        *arguments = Value::String(arguments.to_string());
+    }
 }
 
 pub fn chat(view: &ChatView) -> Value {
@@ -162,4 +197,29 @@ pub fn world(world: &World, chats: &[ChatView]) -> Value {
         "updated_at": world.updated_at,
         "chats": chats.iter().map(chat).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_an_event_are_masked_and_the_rest_stays_as_it_is() {
+        let arguments = json!({"command": "curl", "parameters": ["--token", "hunter2"]});
+        let data = json!({
+            "items": [
+                {"type": "function_call", "name": "shell_cmd", "arguments": arguments.to_string()},
+                {"type": "function_call", "name": "shell_cmd", "arguments": "{ not json"},
+            ],
+            "usage": {"input_tokens": 7},
+            "shown": "{\"token\": \"[secret masked: value of a secret field, 7 characters]\"}",
+        });
+        let masked = without_secrets(data.clone());
+        assert!(!masked.to_string().contains("hunter2"), "{masked}");
+        let written = masked["items"][0]["arguments"].as_str().unwrap();
+        let read: Value = serde_json::from_str(written).unwrap();
+        assert_eq!(read["parameters"][0], "--token");
+        assert_eq!(masked["items"][1], data["items"][1]);
+        assert_eq!((&masked["usage"], &masked["shown"]), (&data["usage"], &data["shown"]));
+    }
 }

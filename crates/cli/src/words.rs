@@ -1,7 +1,7 @@
 //! Puts calls, decisions and events into words.
 //! Used wherever something is shown to a person. Never decides anything, and masks secrets in arguments.
 
-use agent_world_core::display::{mask_secrets, reveal_line};
+use agent_world_core::display::{mask_secrets, mask_text, reveal_line};
 use agent_world_core::event::{Choice, Decider, Decision, Event, Outcome, Output, Permission};
 use agent_world_core::view::{ApprovalState, ApprovalView};
 use serde_json::Value;
@@ -57,6 +57,11 @@ pub fn first_lines(text: &str, most: usize) -> String {
 /// A text on one line, cut where that is said.
 pub fn shortened(text: &str) -> String {
     cut(&reveal_line(text), LINE)
+}
+
+/// What somebody said or the log holds, on one line. Masked first: the beginning of a secret is not seen as one.
+pub fn excerpt(text: &str) -> String {
+    shortened(&mask_text(text))
 }
 
 fn cut(line: &str, most: usize) -> String {
@@ -123,12 +128,16 @@ pub fn event(event: &Event) -> String {
         Event::ChatCreated(created) => format!("chat “{}”", created.title),
         Event::HistoryCopied { events } => count(events.len(), "event") + " of another chat",
         Event::ChatRenamed { title, .. } => format!("now called “{title}”"),
+        Event::TitleProposed { model, usage } => {
+            format!("{model} used {} tokens", usage.total_tokens)
+        }
+        Event::ArgumentsEdited { call, .. } => format!("{call}"),
         Event::NamingGivenUp { reason } => reason.clone(),
         Event::ChatDeleted { by } => format!("by {by}"),
         Event::MessagePosted(posted) => {
-            format!("{}: {}", posted.message.sender, shortened(&posted.message.text))
+            format!("{}: {}", posted.message.sender, excerpt(&posted.message.text))
         }
-        Event::NoticePosted(notice) => shortened(&notice.text),
+        Event::NoticePosted(notice) => excerpt(&notice.text),
         Event::HistoryCut { from, by, .. } => format!("from {from} on, by {by}"),
         Event::TurnStarted(started) => format!("{} {}", started.agent, started.turn),
         Event::ModelCallRequested(asked) => format!("{} call {}", asked.agent, asked.iteration),
@@ -141,7 +150,7 @@ pub fn event(event: &Event) -> String {
         Event::TurnPaused { turn } => format!("{turn} waits for the next message"),
         Event::TurnEnded { turn, ending } => {
             let ending = serde_json::to_value(ending).unwrap_or_default();
-            format!("{turn} {}", shortened(&ending.to_string()))
+            format!("{turn} {}", excerpt(&ending.to_string()))
         }
         Event::TurnLimitReached { agent, limit, .. } => format!("{agent} had {limit} turns"),
         Event::WorkStopped { agent, by, .. } => match agent {

@@ -26,7 +26,7 @@ pub fn apply(chat: &mut Chat, recorded: &Recorded) {
             chat.forked_from = created.forked_from.clone();
             rename(chat, &created.title, &created.by);
         }
-        Event::HistoryCopied { .. } | Event::NoticePosted(_) => {}
+        Event::HistoryCopied { .. } | Event::TitleProposed { .. } | Event::NoticePosted(_) => {}
         Event::ChatRenamed { title, by } => rename(chat, title, by),
         Event::NamingGivenUp { .. } => chat.title.naming = Naming::Settled,
         Event::ChatDeleted { .. } => bury(chat),
@@ -54,6 +54,9 @@ pub fn apply(chat: &mut Chat, recorded: &Recorded) {
         }
 
         Event::ToolCalled(called) => tool_called(chat, called, at),
+        Event::ArgumentsEdited { call, arguments } => {
+            with_call(chat, call, |call| call.edited = Some(Arc::new(arguments.clone())));
+        }
         Event::ToolStarted { call, attempt } => with_call(chat, call, |call| {
             call.state = CallState::Executing;
             call.attempt = *attempt;

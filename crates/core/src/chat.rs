@@ -151,7 +151,27 @@ pub struct Request {
     pub at: Timestamp,
 }
 
+/// Counts the meanings a snapshot has had. One of another format is not read: the log is folded instead.
+const SNAPSHOT_FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Snapshot<C> {
+    format: u32,
+    chat: C,
+}
+
 impl Chat {
+    /// The state as text, to be stored beside the log.
+    pub fn to_snapshot(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&Snapshot { format: SNAPSHOT_FORMAT, chat: self })
+    }
+
+    /// The state a text holds, if this program can read it.
+    pub fn from_snapshot(text: &str) -> Option<Self> {
+        let snapshot: Snapshot<Chat> = serde_json::from_str(text).ok()?;
+        (snapshot.format == SNAPSHOT_FORMAT).then_some(snapshot.chat)
+    }
+
     /// A chat before its first event.
     pub fn unborn(id: ChatId) -> Self {
         Self {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::Timestamp;
 use crate::event::{Attendance, Copied, ForkOrigin, Output, Position};
 use crate::ids::{AgentId, ApprovalId, CallId, GrantId, MessageId, RuleId, TurnId, WorldId};
-use crate::item::{Part, Reply};
+use crate::item::{Part, Reply, Usage};
 use crate::policy::Match;
 use crate::sender::Sender;
 
@@ -90,7 +90,7 @@ pub enum Command {
         is_error: bool,
     },
     RecordTitle {
-        proposal: Result<String, String>,
+        proposal: Result<TitleProposal, String>,
     },
 }
 
@@ -125,6 +125,8 @@ pub struct MessageRef {
     pub id: MessageId,
     pub position: Position,
     pub sender: Sender,
+    /// Images and files beside its text.
+    pub parts: Vec<Part>,
 }
 
 #[derive(Clone, Debug)]
@@ -167,6 +169,14 @@ pub enum ToolResult {
     Cancelled(Output),
 }
 
+/// A model's idea of a chat's title, and what it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TitleProposal {
+    pub text: String,
+    pub model: String,
+    pub usage: Usage,
+}
+
 /// Why a command is refused. The caller's fault; nothing was recorded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Rejection {
@@ -192,6 +202,8 @@ pub enum Rejection {
     ClaimMismatch { approval: ApprovalId, field: &'static str, stated: String, actual: String },
     #[error("approval {approval} does not offer `{scope}`; choose one of its options")]
     NotOffered { approval: ApprovalId, scope: &'static str },
+    #[error("approval {approval} expired at {at}; ask the agent again")]
+    ApprovalExpired { approval: ApprovalId, at: Timestamp },
     #[error(
         "rule {rule} denies this call, whoever approves it; change the rule or deny the request"
     )]
@@ -225,6 +237,7 @@ impl Rejection {
             Rejection::ApprovalNotPending(_) => "approval_not_pending",
             Rejection::ClaimMismatch { .. } => "approval_mismatch",
             Rejection::NotOffered { .. } => "choice_not_offered",
+            Rejection::ApprovalExpired { .. } => "approval_expired",
             Rejection::DeniedByRule { .. } => "denied_by_rule",
             Rejection::MatchDoesNotCover => "match_does_not_cover",
             Rejection::InvalidArguments(_) => "arguments_invalid",

@@ -28,6 +28,11 @@ pub enum Event {
         title: String,
         by: Author,
     },
+    /// A model was asked for a title; what it took. What became of its proposal is the next event.
+    TitleProposed {
+        model: String,
+        usage: Usage,
+    },
     /// No model could name the chat; it is not asked again.
     NamingGivenUp {
         reason: String,
@@ -70,6 +75,11 @@ pub enum Event {
     },
 
     ToolCalled(ToolCalled),
+    /// Only in copied history: a person changed what this call ran with.
+    ArgumentsEdited {
+        call: CallId,
+        arguments: Value,
+    },
     ToolStarted {
         call: CallId,
         attempt: u32,
@@ -415,6 +425,7 @@ impl Event {
             Event::ChatCreated(_) => "chat_created",
             Event::HistoryCopied { .. } => "history_copied",
             Event::ChatRenamed { .. } => "chat_renamed",
+            Event::TitleProposed { .. } => "title_proposed",
             Event::NamingGivenUp { .. } => "naming_given_up",
             Event::ChatDeleted { .. } => "chat_deleted",
             Event::MessagePosted(_) => "message_posted",
@@ -428,6 +439,7 @@ impl Event {
             Event::TurnLimitReached { .. } => "turn_limit_reached",
             Event::WorkStopped { .. } => "work_stopped",
             Event::ToolCalled(_) => "tool_called",
+            Event::ArgumentsEdited { .. } => "arguments_edited",
             Event::ToolStarted { .. } => "tool_started",
             Event::ToolRequeued { .. } => "tool_requeued",
             Event::ToolFinished(_) => "tool_finished",

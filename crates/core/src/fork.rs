@@ -2,7 +2,7 @@
 //! Called by the runtime before it creates the copy. Never copies a request, a decision or a grant.
 
 use crate::chain::Recorded;
-use crate::event::{Copied, Event, Position};
+use crate::event::{ApprovalDecided, Copied, Decision, Event, Position};
 
 /// The history up to and including a place, without what was taken back before.
 pub fn history_until(log: &[Recorded], last: Position) -> Vec<Copied> {
@@ -22,6 +22,14 @@ pub fn history_until(log: &[Recorded], last: Position) -> Vec<Copied> {
                     }
                 }
             }
+            Event::ApprovalDecided(decided) => {
+                let place = Position { seq: recorded.seq, index: 0 };
+                if place <= last
+                    && let Some(event) = edit_of(decided)
+                {
+                    kept.push((place, Copied { at, event }));
+                }
+            }
             event => {
                 let place = Position { seq: recorded.seq, index: 0 };
                 if place <= last && is_history(event) {
@@ -31,6 +39,17 @@ pub fn history_until(log: &[Recorded], last: Position) -> Vec<Copied> {
         }
     }
     kept.into_iter().map(|(_, copied)| copied).collect()
+}
+
+/// Of a decision a fork keeps what it changed, never what it permits.
+fn edit_of(decided: &ApprovalDecided) -> Option<Event> {
+    match &decided.decision {
+        Decision::Approved { arguments: Some(arguments), .. } => Some(Event::ArgumentsEdited {
+            call: decided.call.clone(),
+            arguments: arguments.clone(),
+        }),
+        _ => None,
+    }
 }
 
 fn is_history(event: &Event) -> bool {

@@ -207,6 +207,22 @@ impl Reply {
     }
 }
 
+/// More tokens than any call can use, and few enough that sums of them fit every store's integers.
+const TOKENS_LIMIT: u64 = 1 << 40;
+
+impl Usage {
+    /// As it is summed up: a vendor can state any number, and an absurd one must not spoil the sums.
+    pub fn capped(self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.min(TOKENS_LIMIT),
+            output_tokens: self.output_tokens.min(TOKENS_LIMIT),
+            total_tokens: self.total_tokens.min(TOKENS_LIMIT),
+            cached_input_tokens: self.cached_input_tokens.min(TOKENS_LIMIT),
+            reasoning_tokens: self.reasoning_tokens.min(TOKENS_LIMIT),
+        }
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);

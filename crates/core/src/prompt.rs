@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::chain::Recorded;
 use crate::config::{Mode, Rules, ToolSpec};
 use crate::event::{
-    ApprovalDecided, Copied, Decision, Event, Message, Outcome, Output, Position, ReplyRecorded,
-    SetAside, ToolCalled, ToolFinished, Waiting,
+    Copied, Decision, Event, Message, Outcome, Output, Position, ReplyRecorded, SetAside,
+    ToolCalled, ToolFinished, Waiting,
 };
 use crate::ids::{AgentId, CallId, MessageId};
 use crate::item::{Item, MessageItem, Part, Role};
@@ -127,7 +127,12 @@ impl Transcript {
             Event::ToolCalled(called) => self.called(called),
             Event::ToolStarted { call, .. } => self.started(position, call),
             Event::ToolFinished(finished) => self.finished(position, finished),
-            Event::ApprovalDecided(decided) => self.edited(decided),
+            Event::ApprovalDecided(decided) => {
+                if let Decision::Approved { arguments: Some(arguments), .. } = &decided.decision {
+                    self.edited(&decided.call, arguments);
+                }
+            }
+            Event::ArgumentsEdited { call, arguments } => self.edited(call, arguments),
             Event::HistoryCut { position, .. } => self.cut(*position),
             _ => {}
         }
@@ -240,10 +245,8 @@ impl Transcript {
         }
     }
 
-    fn edited(&mut self, decided: &ApprovalDecided) {
-        if let Decision::Approved { arguments: Some(arguments), .. } = &decided.decision
-            && let Some(call) = self.open.get_mut(&decided.call)
-        {
+    fn edited(&mut self, call: &CallId, arguments: &Value) {
+        if let Some(call) = self.open.get_mut(call) {
             call.edited = Some(arguments.to_string());
         }
     }

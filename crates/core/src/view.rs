@@ -18,7 +18,7 @@ use crate::event::{
 };
 use crate::ids::{AgentId, ApprovalId, CallId, ChatId, GrantId, MessageId, TurnId, WorldId};
 use crate::item::{Part, Reply, Usage};
-use crate::policy::{Grant, Rule, Suggestion};
+use crate::policy::{Grant, Rule, Suggestion, Verdict};
 use crate::sender::Sender;
 
 /// The call by which a client is asked for a decision. No model may make it.
@@ -96,6 +96,9 @@ pub struct CallView {
     pub proposed: Option<Value>,
     pub blocking: bool,
     pub state: CallState,
+    /// How the policy judged it when it was made, and by which rule or grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     pub approval: Option<ApprovalId>,
     pub attempt: u32,
     pub requested_at: Timestamp,
@@ -136,11 +139,12 @@ pub enum ApprovalState {
     Withdrawn { reason: String, at: Timestamp },
 }
 
+/// What one model call used, never more than can be summed up. A call for a title belongs to no turn and no agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageView {
-    pub turn: TurnId,
-    pub agent: AgentId,
-    pub reply: MessageId,
+    pub turn: Option<TurnId>,
+    pub agent: Option<AgentId>,
+    pub reply: Option<MessageId>,
     pub model: String,
     pub usage: Usage,
 }
@@ -203,8 +207,16 @@ fn event_rows(before: &Chat, after: &Chat, event: &Event, place: Place) -> Vec<R
     match event {
         Event::MessagePosted(posted) => vec![Row::Message(said(&posted.message, place))],
         Event::NoticePosted(notice) => vec![Row::Message(notified(notice, place))],
+        Event::TitleProposed { model, usage } => vec![Row::Usage(UsageView {
+            turn: None,
+            agent: None,
+            reply: None,
+            model: model.clone(),
+            usage: usage.capped(),
+        })],
         Event::ReplyRecorded(reply) => reply_rows(reply, place),
         Event::ToolCalled(ToolCalled { call, .. })
+        | Event::ArgumentsEdited { call, .. }
         | Event::ToolStarted { call, .. }
         | Event::ToolRequeued { call } => call_row(after, call).into_iter().collect(),
         Event::ToolFinished(finished) => finished_rows(before, finished, place),
@@ -297,11 +309,11 @@ fn blank(
 /// A reply that calls tools is a message of its own; one that only speaks becomes one when it is posted.
 fn reply_rows(reply: &ReplyRecorded, place: Place) -> Vec<Row> {
     let mut rows = vec![Row::Usage(UsageView {
-        turn: reply.turn.clone(),
-        agent: reply.agent.clone(),
-        reply: reply.reply.clone(),
+        turn: Some(reply.turn.clone()),
+        agent: Some(reply.agent.clone()),
+        reply: Some(reply.reply.clone()),
         model: reply.model.clone(),
-        usage: reply.usage,
+        usage: reply.usage.capped(),
     })];
     if reply.calls.is_empty() {
         return rows;
@@ -345,6 +357,7 @@ fn call_view(call: &Call) -> CallView {
         proposed: call.edited.as_ref().map(|_| call.made.arguments.clone()),
         blocking: call.made.mode == Mode::Blocking,
         state: call.state,
+        verdict: call.made.verdict.clone(),
         approval: call.approval.clone(),
         attempt: call.attempt,
         requested_at: call.requested_at,

@@ -12,7 +12,7 @@ use agent_world_core::event::Output;
 use agent_world_core::ids::{CallId, ChatId};
 use agent_world_core::outstanding::{Effect, Wake, outstanding, wake};
 use agent_world_core::prompt::Transcript;
-use agent_world_store::{self as store, Lease, Scope};
+use agent_world_store::{self as store, Lease};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -20,14 +20,12 @@ use tokio_util::sync::CancellationToken;
 use crate::effects::{model, title, tool};
 use crate::engine::Shared;
 use crate::error::Error;
+use crate::history::History;
 use crate::kill_point;
 use crate::ledger::{Committed, Ledger, Terms};
 
 /// Pause before a write that must happen is tried again.
 const RETRY: Duration = Duration::from_millis(200);
-/// Events read at once when history is needed for a prompt.
-const PAGE: usize = 1_000;
-
 /// How others reach a chat's task.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
@@ -81,6 +79,14 @@ pub(crate) fn tell_changed(shared: &Arc<Shared>, chat: &ChatId, seq: u64) {
     }
 }
 
+/// Tells all active chats that something beside their logs has changed.
+pub(crate) fn tell_all(shared: &Arc<Shared>) {
+    for handle in shared.lock_chats().values() {
+        // Full: it has plenty to do and meets the change with its next append.
+        handle.mailbox.try_send(Ask::Changed(u64::MAX)).ok();
+    }
+}
+
 /// Makes a chat active because it owes something.
 pub(crate) fn take_up(shared: &Arc<Shared>, chat: &ChatId) {
     if let Ok(handle) = reach(shared, chat) {
@@ -110,7 +116,11 @@ fn reach(shared: &Arc<Shared>, chat: &ChatId) -> Result<Handle, Error> {
 
 #[tracing::instrument(name = "chat", skip_all, fields(chat = %id))]
 async fn run(shared: Arc<Shared>, id: ChatId, mut asks: mpsc::Receiver<Ask>) {
-    match ChatTask::open(&shared, id.clone()).await {
+    // Many may be woken at once; they are read one after another, a few at a time.
+    let opening = shared.openings.acquire().await;
+    let opened = ChatTask::open(&shared, id.clone()).await;
+    drop(opening);
+    match opened {
         Ok(mut task) => {
             task.work(&mut asks).await;
             if let Err(error) = shared.store.release(&id, task.lease).await {
@@ -146,7 +156,7 @@ struct ChatTask {
     lease: Lease,
     ledger: Ledger,
     /// Kept while the chat is active and a model was called; made again from the log when needed.
-    transcript: Option<Transcript>,
+    history: Option<History>,
     running: BTreeMap<Effect, CancellationToken>,
     effects: JoinSet<Command>,
     /// What each spawned task performs. One that was cancelled has nothing to report.
@@ -157,6 +167,8 @@ struct ChatTask {
     doubtful: bool,
     /// Something happened that more may follow: worth staying in memory for a while.
     lingers: bool,
+    /// What a model is to see could not be read just now. Everything else goes on meanwhile.
+    held_up: bool,
 }
 
 impl ChatTask {
@@ -170,13 +182,14 @@ impl ChatTask {
             ledger: ledger.unwrap_or_else(|| Ledger::unborn(id.clone())),
             id,
             lease,
-            transcript: None,
+            history: None,
             running: BTreeMap::new(),
             effects: JoinSet::new(),
             names: HashMap::new(),
             over: false,
             doubtful: false,
             lingers: false,
+            held_up: false,
         })
     }
 
@@ -196,7 +209,8 @@ impl ChatTask {
                 Some(ended) = self.effects.join_next_with_id() => self.effect_ended(ended).await,
                 Some(ask) = asks.recv() => self.handle(ask).await,
                 () = tokio::time::sleep(pause) => {
-                    if self.is_quiet() && self.leave(asks) {
+                    let held_up = std::mem::take(&mut self.held_up);
+                    if !held_up && self.is_quiet() && self.leave(asks) {
                         return;
                     }
                 }
@@ -211,6 +225,9 @@ impl ChatTask {
         let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).unwrap_or_default();
         let deadline = outstanding(&self.ledger.chat).iter().filter_map(Effect::deadline).min();
         let timer = deadline.map(until).unwrap_or(Duration::MAX);
+        if self.held_up {
+            return RETRY;
+        }
         let grace = match (self.is_quiet(), self.lingers) {
             (false, _) => Duration::from_secs(3600),
             (true, true) => self.shared.options.idle_grace,
@@ -278,10 +295,16 @@ impl ChatTask {
                 self.reload().await;
             }
             if self.over {
-                return Err(Error::ShuttingDown);
+                return Err(match self.shared.cancelled.is_cancelled() {
+                    true => Error::ShuttingDown,
+                    false => Error::UnknownChat(self.id.clone()),
+                });
             }
             match self.commit(command.clone(), key.clone()).await {
                 Err(Error::Store(store::Error::Conflict { .. })) => self.doubtful = true,
+                Err(Error::Store(store::Error::StaleSettings { world, .. })) => {
+                    self.shared.worlds.forget(&world);
+                }
                 Err(error) => {
                     self.doubtful |= fate_unknown(&error);
                     self.over |= matches!(error, Error::Store(store::Error::Fenced { .. }));
@@ -313,6 +336,14 @@ impl ChatTask {
                 }
                 Err(Error::Store(store::Error::Fenced { .. })) => self.over = true,
                 Err(Error::Store(store::Error::Conflict { .. })) => self.doubtful = true,
+                Err(Error::Store(store::Error::StaleSettings { world, .. })) => {
+                    self.shared.worlds.forget(&world);
+                }
+                Err(
+                    Error::UnknownChat(_)
+                    | Error::UnknownWorld(_)
+                    | Error::Store(store::Error::UnknownWorld(_)),
+                ) => self.over = true,
                 Err(error) => {
                     tracing::warn!(%error, "could not be recorded; trying again");
                     self.doubtful = true;
@@ -337,10 +368,10 @@ impl ChatTask {
             key,
         };
         let committed = self.ledger.commit(command, terms).await?;
-        if let Some(transcript) = &mut self.transcript {
-            committed.events.iter().for_each(|recorded| transcript.apply(recorded));
+        if let Some(history) = &mut self.history {
+            history.follow(&committed);
         }
-        self.shared.committed(&world, &committed);
+        self.shared.committed(&world, &self.id, &committed);
         Ok(committed)
     }
 
@@ -349,8 +380,9 @@ impl ChatTask {
         while !self.over {
             match Ledger::load(self.shared.store.as_ref(), &self.id).await {
                 Ok(ledger) => {
+                    // What was there and is gone was deleted with its world, by another process.
+                    self.over |= ledger.is_none() && self.ledger.head.seq > 0;
                     self.ledger = ledger.unwrap_or_else(|| Ledger::unborn(self.id.clone()));
-                    self.transcript = None;
                     self.doubtful = false;
                     return;
                 }
@@ -412,7 +444,7 @@ impl ChatTask {
                 !self.running.contains_key(effect) && effect.deadline().is_none_or(|at| at <= now)
             });
             match next {
-                Some(effect) if !self.over && !self.shared.cancelled.is_cancelled() => {
+                Some(effect) if !self.over && !self.is_hindered() => {
                     self.lingers = true;
                     self.perform(effect).await;
                 }
@@ -421,7 +453,12 @@ impl ChatTask {
         }
     }
 
+    fn is_hindered(&self) -> bool {
+        self.held_up || self.doubtful || self.shared.cancelled.is_cancelled()
+    }
+
     async fn perform(&mut self, effect: Effect) {
+        tracing::info!(?effect, "taken up");
         match &effect {
             Effect::CallModel { .. } | Effect::NameChat => self.call_model(effect).await,
             Effect::RunTool { call } => self.run_tool(call.clone()).await,
@@ -464,8 +501,7 @@ impl ChatTask {
             Ok(history) => history,
             Err(error) => {
                 tracing::warn!(%error, "history could not be read; trying again");
-                self.doubtful = true;
-                self.breathe().await;
+                self.held_up = true;
                 return;
             }
         };
@@ -495,30 +531,12 @@ impl ChatTask {
     async fn history(&mut self) -> Result<(Arc<World>, &Transcript), Error> {
         let store = self.shared.store.as_ref();
         let world = self.shared.worlds.get(store, &self.ledger.chat.world).await?;
-        let usable = |transcript: &Transcript| {
-            transcript.head() == self.ledger.head.seq
-                && transcript.result_limit() == world.result_limit
-        };
-        let transcript = match self.transcript.take().filter(usable) {
-            Some(transcript) => transcript,
-            None => self.read_history(world.result_limit).await?,
-        };
-        Ok((world, self.transcript.insert(transcript)))
-    }
-
-    async fn read_history(&self, result_limit: usize) -> Result<Transcript, Error> {
-        let scope = Scope::Chat(self.id.clone());
-        let mut transcript = Transcript::new(result_limit);
-        let mut after = 0;
-        while transcript.head() < self.ledger.head.seq {
-            let page = self.shared.store.events(&scope, after, PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = last.position;
-            for event in page.iter().filter(|event| event.sealed.seq <= self.ledger.head.seq) {
-                transcript.apply(&event.sealed.open().map_err(store::Error::from)?);
-            }
-        }
-        Ok(transcript)
+        let limit = world.result_limit;
+        let usable = |history: &History| history.transcript().result_limit() == limit;
+        let kept = self.history.take().filter(usable);
+        let history = self.history.insert(kept.unwrap_or_else(|| History::new(limit)));
+        history.read_on(store, &self.id, self.ledger.head.seq).await?;
+        Ok((world, history.transcript()))
     }
 
     fn spawn(

@@ -9,12 +9,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agent_world_core::chain::Recorded;
 use agent_world_core::command::Command;
 use agent_world_core::config::{Rules, Tools};
+use agent_world_core::event::Event;
 use agent_world_core::ids::{ChatId, WorldId};
 use agent_world_llm::Models;
 use agent_world_store::{self as store, NodeId, Scope, Store};
 use agent_world_tools::{Registry, Unusable};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -31,6 +34,10 @@ pub use chats::{NewMessage, Posted};
 
 /// Attempts at an input that others keep overtaking.
 const ATTEMPTS: u32 = 32;
+/// Chats that are read from the store at the same time.
+const OPENINGS: usize = 64;
+/// Model calls under way at the same time.
+const MODEL_CALLS: usize = 256;
 /// Events read at once when a whole log is needed.
 const PAGE: usize = 1_000;
 
@@ -98,6 +105,10 @@ pub(crate) struct Shared {
     pub chats: Mutex<HashMap<ChatId, Handle>>,
     pub cancelled: CancellationToken,
     pub tasks: TaskTracker,
+    /// Chats that are read at the same time.
+    pub openings: Semaphore,
+    /// Model calls that are made at the same time; further ones wait for a place.
+    pub model_calls: Semaphore,
 }
 
 impl Builder {
@@ -143,6 +154,8 @@ impl Builder {
             chats: Mutex::default(),
             cancelled: CancellationToken::new(),
             tasks: TaskTracker::new(),
+            openings: Semaphore::new(OPENINGS),
+            model_calls: Semaphore::new(MODEL_CALLS),
         });
         shared.tasks.spawn(recover::watch(Arc::clone(&shared)));
         Ok(Engine { shared })
@@ -208,16 +221,23 @@ impl Engine {
         command: Command,
         key: Option<String>,
     ) -> Result<Committed, Error> {
-        let asked_before = key.clone();
+        // A key means something within its chat only.
+        let key = key.map(|key| format!("{chat}/{key}"));
+        let asked = asked_text(&command);
         let result = match self.shared.mode {
             Mode::Worker => chat_task::ask(&self.shared, chat, command, key).await,
             Mode::Visitor => self.shared.submit(chat, command, key).await,
         };
-        match (result, asked_before) {
-            (Err(Error::Store(store::Error::Repeated { outcome })), Some(_)) => {
-                self.recall(chat, &outcome).await
+        match result {
+            Err(Error::Store(store::Error::Repeated { outcome })) => {
+                let first = self.recall(chat, &outcome).await?;
+                if first.events.iter().any(|recorded| said_text(recorded) == asked.as_deref()) {
+                    Ok(first)
+                } else {
+                    Err(Error::KeyReused)
+                }
             }
-            (result, _) => result,
+            result => result,
         }
     }
 
@@ -250,14 +270,14 @@ impl Shared {
     }
 
     /// Tells whoever follows along, and drops settings that a granted rule has changed.
-    pub fn committed(&self, world: &WorldId, committed: &Committed) {
+    pub fn committed(&self, world: &WorldId, chat: &ChatId, committed: &Committed) {
         let granted =
             |row: &agent_world_core::view::Row| matches!(row, agent_world_core::view::Row::Rule(_));
         if committed.rows.iter().any(granted) {
             self.worlds.forget(world);
         }
         if let Some(position) = committed.position {
-            self.feed.stored(position);
+            self.feed.stored_in(world, chat, position);
         }
     }
 
@@ -287,15 +307,31 @@ impl Shared {
                 key: key.clone(),
             };
             match ledger.commit(command.clone(), terms).await {
-                Err(Error::Store(store::Error::Conflict { .. })) => {}
+                Err(Error::Store(
+                    store::Error::Conflict { .. } | store::Error::StaleSettings { .. },
+                )) => {}
                 result => {
                     if let Ok(committed) = &result {
-                        self.committed(&world, committed);
+                        self.committed(&world, chat, committed);
                     }
                     return result;
                 }
             }
         }
         Err(Error::Overloaded(chat.clone()))
+    }
+}
+
+fn asked_text(command: &Command) -> Option<String> {
+    match command {
+        Command::PostMessage(post) => Some(post.text.clone()),
+        _ => None,
+    }
+}
+
+fn said_text(recorded: &Recorded) -> Option<&str> {
+    match &recorded.event {
+        Event::MessagePosted(posted) => Some(&posted.message.text),
+        _ => None,
     }
 }

@@ -25,6 +25,8 @@ pub enum Error {
     /// Somebody was faster; here is what they decided.
     #[error("{}", settled_text(.0))]
     AlreadySettled(Box<ApprovalView>),
+    #[error("this idempotency key was used for another message in this chat; use a new one")]
+    KeyReused,
     #[error("chat {0} has more requests waiting than it takes; try again in a moment")]
     Overloaded(ChatId),
     #[error("the engine is shutting down; the request was not carried out")]

@@ -40,7 +40,8 @@ pub enum FeedItem {
 
 #[derive(Clone, Debug)]
 enum Signal {
-    Stored(u64),
+    /// Something is new up to this position; in which chat, if it is known.
+    Stored(u64, Option<(WorldId, ChatId)>),
     Chunk(Arc<Chunk>),
     Closed,
 }
@@ -57,8 +58,14 @@ impl Feed {
         Self { signals: broadcast::Sender::new(SIGNALS_KEPT), partial: Mutex::default() }
     }
 
+    /// Something was stored somewhere: every subscriber has a look.
     pub fn stored(&self, position: u64) {
-        self.send(Signal::Stored(position));
+        self.send(Signal::Stored(position, None));
+    }
+
+    /// Something was stored in one chat: only those who follow it have a look, however many others there are.
+    pub fn stored_in(&self, world: &WorldId, chat: &ChatId, position: u64) {
+        self.send(Signal::Stored(position, Some((world.clone(), chat.clone()))));
     }
 
     /// Begins a reply anew: what was streamed of it before a crash or a retry is void.
@@ -127,11 +134,15 @@ impl Feed {
 
 impl Chunk {
     fn is_in(&self, scope: &Scope) -> bool {
-        match scope {
-            Scope::All => true,
-            Scope::World(world) => *world == self.world,
-            Scope::Chat(chat) => *chat == self.chat,
-        }
+        covers(scope, &self.world, &self.chat)
+    }
+}
+
+fn covers(scope: &Scope, world: &WorldId, chat: &ChatId) -> bool {
+    match scope {
+        Scope::All => true,
+        Scope::World(followed) => followed == world,
+        Scope::Chat(followed) => followed == chat,
     }
 }
 
@@ -164,7 +175,9 @@ impl Subscription {
                 return Ok(Some(FeedItem::Chunk(chunk)));
             }
             match self.signals.recv().await {
-                Ok(Signal::Stored(position)) => self.newest = self.newest.max(position),
+                Ok(Signal::Stored(_, Some((world, chat))))
+                    if !covers(&self.scope, &world, &chat) => {}
+                Ok(Signal::Stored(position, _)) => self.newest = self.newest.max(position),
                 Ok(Signal::Chunk(chunk)) if chunk.is_in(&self.scope) => {
                     return Ok(Some(FeedItem::Chunk(chunk)));
                 }

@@ -7,10 +7,11 @@ use agent_world_core::chat::Chat;
 use agent_world_core::command::{Command, Input};
 use agent_world_core::config::Rules;
 use agent_world_core::decide::decide;
+use agent_world_core::event::Event;
 use agent_world_core::ids::ChatId;
 use agent_world_core::outstanding::{outstanding, wake};
 use agent_world_core::view::{self, Row};
-use agent_world_store::{Append, Epoch, Idempotency, Snapshot, Store};
+use agent_world_store::{Append, Epoch, Idempotency, Scope, Snapshot, Store};
 
 use crate::environment::Environment;
 use crate::error::Error;
@@ -18,6 +19,8 @@ use crate::kill_point;
 
 /// Events after which a new snapshot is stored: what a load has to fold at most, roughly.
 const SNAPSHOT_EVERY: u64 = 64;
+/// Events read at once when the whole log is folded.
+const PAGE: usize = 1_000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
@@ -53,18 +56,37 @@ impl Ledger {
         let Some(loaded) = store.load(id).await? else {
             return Ok(None);
         };
-        let (mut chat, snapshot) = match loaded.snapshot {
-            Some(snapshot) => {
-                let chat = serde_json::from_str(&snapshot.state)
-                    .map_err(agent_world_store::Error::from)?;
-                (chat, snapshot.seq)
+        let snapshot = loaded.snapshot.as_ref();
+        let known =
+            snapshot.and_then(|known| Some((Chat::from_snapshot(&known.state)?, known.seq)));
+        let (mut chat, seq) = match known {
+            Some(known) => known,
+            // Written by another version of this program: the log has everything.
+            None if snapshot.is_some() => {
+                return Self::fold(store, id, loaded.head).await.map(Some);
             }
             None => (Chat::unborn(id.clone()), 0),
         };
         for sealed in &loaded.events {
             apply(&mut chat, &sealed.open().map_err(agent_world_store::Error::from)?);
         }
-        Ok(Some(Self { chat, head: loaded.head, snapshot }))
+        Ok(Some(Self { chat, head: loaded.head, snapshot: seq }))
+    }
+
+    /// Folds the whole log up to a head.
+    async fn fold(store: &dyn Store, id: &ChatId, head: Head) -> Result<Self, Error> {
+        let scope = Scope::Chat(id.clone());
+        let mut chat = Chat::unborn(id.clone());
+        let mut after = 0;
+        while chat.head < head.seq {
+            let page = store.events(&scope, after, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.position;
+            for event in page.iter().filter(|event| event.sealed.seq <= head.seq) {
+                apply(&mut chat, &event.sealed.open().map_err(agent_world_store::Error::from)?);
+            }
+        }
+        Ok(Self { chat, head, snapshot: 0 })
     }
 
     /// Decides a command and makes what follows durable. On any error this ledger is as before.
@@ -88,7 +110,8 @@ impl Ledger {
             rows.extend(view::rows(&before, &chat, &next));
             recorded.push(next);
         }
-        let snapshot = self.snapshot_of(&chat)?;
+        let copied = |recorded: &Recorded| matches!(recorded.event, Event::HistoryCopied { .. });
+        let snapshot = self.snapshot_of(&chat, recorded.iter().any(copied))?;
         let append = Append {
             chat: chat.id.clone(),
             world: chat.world.clone(),
@@ -112,11 +135,12 @@ impl Ledger {
         Ok(Committed { events: recorded, rows, position: Some(appended.position) })
     }
 
-    fn snapshot_of(&self, chat: &Chat) -> Result<Option<Snapshot>, Error> {
-        if chat.head < self.snapshot + SNAPSHOT_EVERY {
+    // Copied history is long and leaves no trace in the state: nobody should have to read it twice.
+    fn snapshot_of(&self, chat: &Chat, copied: bool) -> Result<Option<Snapshot>, Error> {
+        if chat.head < self.snapshot + SNAPSHOT_EVERY && !copied {
             return Ok(None);
         }
-        let state = serde_json::to_string(chat).map_err(agent_world_store::Error::from)?;
+        let state = chat.to_snapshot().map_err(agent_world_store::Error::from)?;
         Ok(Some(Snapshot { seq: chat.head, state }))
     }
 }

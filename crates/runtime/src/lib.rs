@@ -9,6 +9,7 @@ mod engine;
 mod environment;
 mod error;
 mod feed;
+mod history;
 mod kill_point;
 mod ledger;
 mod read_result;

@@ -38,6 +38,10 @@ async fn look(shared: &Arc<Shared>, seen: &mut Option<u64>) -> Result<(), Error>
     for world in &changes.worlds {
         shared.worlds.forget(world);
     }
+    if !changes.worlds.is_empty() {
+        // A granted rule may settle what waits anywhere, and a deleted world takes its chats along.
+        chat_task::tell_all(shared);
+    }
     for (chat, seq) in &changes.chats {
         chat_task::tell_changed(shared, chat, *seq);
     }

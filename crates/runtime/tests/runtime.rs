@@ -45,6 +45,8 @@ mod following;
 #[path = "runtime/streaming.rs"]
 mod streaming;
 
+#[path = "runtime/limits.rs"]
+mod limits;
 #[path = "runtime/pressure.rs"]
 mod pressure;
 #[path = "runtime/restarts.rs"]

@@ -9,6 +9,9 @@ pub enum Error {
     /// Somebody else appended first: load again and decide anew.
     #[error("chat {chat} has moved on to event {head}; load it again")]
     Conflict { chat: ChatId, head: u64 },
+    /// What was decided under other settings may be what the present ones forbid: read them and decide anew.
+    #[error("the settings of world {world} have changed to version {version}; decide anew")]
+    StaleSettings { world: WorldId, version: u64 },
     /// Another node has the chat's lease now; what this one was doing is not wanted any more.
     #[error("chat {chat} is worked on by another node now")]
     Fenced { chat: ChatId },

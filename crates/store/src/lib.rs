@@ -51,7 +51,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     // Logs.
 
-    /// Writes one command's events and all that follows from them, all or nothing, durable when it returns.
+    /// Writes one command's events and all that follows from them, all or nothing, durable when it returns. Refused
+    /// unless both the chat's head and the version of the world's settings are the ones it was decided on.
     async fn append(&self, append: Append) -> Result<Appended, Error>;
     /// What is needed to go on with a chat: its latest snapshot and the events after it.
     async fn load(&self, chat: &ChatId) -> Result<Option<Loaded>, Error>;
@@ -122,6 +123,6 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     ) -> Result<Vec<ApprovalView>, Error>;
     async fn approval(&self, id: &ApprovalId) -> Result<Option<ApprovalView>, Error>;
     async fn grants(&self, chat: &ChatId) -> Result<Vec<Grant>, Error>;
-    /// Sums of the tokens used, one for each agent.
+    /// Sums of the tokens used, one for each agent and one for what no agent used.
     async fn usage(&self, scope: &UsageScope) -> Result<Vec<UsageTotal>, Error>;
 }

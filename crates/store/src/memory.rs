@@ -308,7 +308,7 @@ impl Store for Memory {
             }
             UsageScope::Turn(chat, turn) => {
                 let used = data.chats.get(chat).into_iter().flat_map(|chat| &chat.usage);
-                chats::totals(used.filter(|((of, _), _)| of == turn))
+                chats::totals(used.filter(|((of, _), _)| of.as_ref() == Some(turn)))
             }
         })
     }

@@ -4,6 +4,7 @@
 use agent_world_core::Timestamp;
 use agent_world_core::chain::{Hash, Head, Sealed};
 use agent_world_core::chat::Life;
+use agent_world_core::config::World;
 use agent_world_core::event::FORMAT;
 use agent_world_core::outstanding::Wake;
 
@@ -34,6 +35,19 @@ pub(crate) fn next_head(append: &Append) -> Head {
     append.events.last().map_or(append.expected, Sealed::head)
 }
 
+/// Refuses what was decided under settings that are not the world's present ones.
+pub(crate) fn check_settings(append: &Append, version: u64) -> Result<(), Error> {
+    if append.world_version == version {
+        return Ok(());
+    }
+    Err(Error::StaleSettings { world: append.world.clone(), version })
+}
+
+/// A change with the settings it led to, so that the world's log says what they are.
+pub(crate) fn tell_settings(change: &WorldChange, settings: &World) -> Result<WorldChange, Error> {
+    Ok(WorldChange { settings: Some(serde_json::to_value(settings)?), ..change.clone() })
+}
+
 /// A change of settings as the next event of the world's own log.
 pub(crate) fn seal_change(head: Head, change: &WorldChange) -> Result<Sealed, Error> {
     let mut sealed = Sealed {
@@ -57,12 +71,9 @@ pub(crate) fn wake_at(wake: Wake) -> Option<i64> {
     }
 }
 
-/// When a chat is due after an append. `ruled` is the version of the world that its latest granted rule made: one
-/// that the append was decided without may settle what the chat waits for.
-pub(crate) fn wake_after(append: &Append, ruled: u64) -> Option<i64> {
-    let waits = !append.view.activity.waiting.is_empty();
+/// When a chat is due after an append.
+pub(crate) fn wake_after(append: &Append) -> Option<i64> {
     match append.life {
-        Life::Living if waits && ruled > append.world_version => Some(AT_ONCE),
         Life::Living => wake_at(append.wake),
         Life::Unborn | Life::Deleted => None,
     }

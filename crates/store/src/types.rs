@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 pub struct Append {
     pub chat: ChatId,
     pub world: WorldId,
-    /// The version of the world's settings the events were decided under. If a rule was granted since and the
-    /// chat has requests waiting, it is due for a review whatever `wake` says: the rule may settle them.
+    /// The version of the world's settings the events were decided under. Under any other the append is refused: no
+    /// rule that somebody was told of can miss a call. A rule among `rows` makes the next version.
     pub world_version: u64,
     /// The head the events were decided on.
     pub expected: Head,
@@ -113,6 +113,9 @@ pub struct WorldChange {
     pub id: String,
     pub by: String,
     pub at: Timestamp,
+    /// All settings as they are since the change, without granted rules. Filled in by the store when it writes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<serde_json::Value>,
 }
 
 /// A window on a chat's messages, always given oldest first.
@@ -141,7 +144,8 @@ pub enum UsageScope {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageTotal {
-    pub agent: AgentId,
+    /// Absent for what no agent used: titles.
+    pub agent: Option<AgentId>,
     pub model_calls: u64,
     pub usage: Usage,
 }

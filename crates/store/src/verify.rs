@@ -3,6 +3,7 @@
 //! Called by `agent-world verify`, the simulation and tests. Only reads, through the same trait as everybody else.
 
 mod read_models;
+mod settings;
 
 use agent_world_core::chain::Head;
 use agent_world_core::event::FORMAT;
@@ -34,6 +35,9 @@ pub enum Broken {
     /// The log may be whole; what was derived from it is not what it says.
     #[error("{model} of chat {chat} is not what its log says: {why}")]
     ReadModel { chat: ChatId, model: &'static str, why: String },
+    /// What the world allows and is set to is not what was decided.
+    #[error("the {what} of world {world} are not what its log says: {why}")]
+    Settings { world: WorldId, what: &'static str, why: String },
     #[error("chat {0} does not exist")]
     UnknownChat(ChatId),
     #[error(transparent)]
@@ -62,7 +66,8 @@ pub async fn verify(store: &dyn Store, chat: &ChatId) -> Result<Verified, Broken
     Ok(Verified { events: walk.head.seq, head: walk.head })
 }
 
-/// Walks a world's own log: the changes of its settings. It outlives the world.
+/// Walks a world's own log: the changes of its settings. It outlives the world. Then compares the settings and
+/// granted rules that are stored with those that the events of the world and its chats tell of.
 pub async fn verify_world(store: &dyn Store, world: &WorldId) -> Result<Verified, Broken> {
     let mut walk = Walk::new(format!("world {world}"));
     walk.through(store, &Scope::World(world.clone()), u64::MAX, |event, walk| {
@@ -76,6 +81,7 @@ pub async fn verify_world(store: &dyn Store, world: &WorldId) -> Result<Verified
         }
     })
     .await?;
+    settings::compare(store, world).await?;
     Ok(Verified { events: walk.head.seq, head: walk.head })
 }
 

@@ -32,9 +32,14 @@ pub struct Invocation {
     pub cancelled: CancellationToken,
 }
 
-/// The tool ran and says that it failed, or could not run. The model is told.
+/// How a call ended that did not end well. The model is told.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Failure(pub Output);
+pub enum Failure {
+    /// The tool ran and says that it failed, or could not run.
+    Failed(Output),
+    /// The tool ended it, because the time that the call itself asked for was up.
+    TimedOut(Output),
+}
 
 /// Something an agent can call. Dropping the future must leave nothing running.
 #[async_trait]
@@ -96,6 +101,13 @@ fn is_name(name: &str) -> bool {
 
 impl Failure {
     pub fn text(text: impl Into<String>) -> Self {
-        Self(Output::text(text))
+        Self::Failed(Output::text(text))
+    }
+
+    /// What the tool gave back all the same.
+    pub fn into_output(self) -> Output {
+        match self {
+            Self::Failed(output) | Self::TimedOut(output) => output,
+        }
     }
 }

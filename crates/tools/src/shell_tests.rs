@@ -61,7 +61,17 @@ impl Bench {
 }
 
 fn failed(result: Result<Output, Failure>) -> Output {
-    result.unwrap_err().0
+    match result.unwrap_err() {
+        Failure::Failed(output) => output,
+        Failure::TimedOut(output) => panic!("timed out: {output:?}"),
+    }
+}
+
+fn timed_out(result: Result<Output, Failure>) -> Output {
+    match result.unwrap_err() {
+        Failure::TimedOut(output) => output,
+        Failure::Failed(output) => panic!("failed: {output:?}"),
+    }
 }
 
 async fn until(condition: impl Fn() -> bool) {
@@ -244,7 +254,7 @@ async fn output_beyond_the_limit_is_counted_but_not_kept() {
 
 #[tokio::test]
 async fn endless_output_is_bounded_and_killed_by_the_timeout() {
-    let output = failed(Bench::new().run(json!({"command": "yes", "timeout": 0.2})).await);
+    let output = timed_out(Bench::new().run(json!({"command": "yes", "timeout": 0.2})).await);
     assert!(output.text.ends_with("\n[timed out after 0.2s and was killed]"));
     assert!(output.text.len() < OUTPUT_LIMIT + 200);
     assert_eq!(output.details["signal"], 9);
@@ -277,7 +287,7 @@ async fn a_timeout_kills_the_whole_family() {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(300)).await;
     tokio::time::resume();
-    let output = failed(task.await.unwrap());
+    let output = timed_out(task.await.unwrap());
     assert_eq!(output.text, "[timed out after 300s and was killed]");
     until(|| !runs(grandchild)).await;
 }

@@ -154,3 +154,21 @@ fn a_decision_made_elsewhere_is_seen() {
     chat.close();
     chat.wait().succeeded();
 }
+
+#[test]
+fn a_chat_that_is_deleted_elsewhere_says_so_and_ends() {
+    let home = Home::new();
+    for work in ["run sleep 60\no\n", "run touch made\n", "hello\n"] {
+        let mut chat = home.start(&["chat"]);
+        chat.write(work);
+        chat.wait_for(match work {
+            "hello\n" => "> hello\nada: ",
+            "run touch made\n" => "decide> ",
+            _ => "started",
+        });
+        home.run(&["world", "delete", "demo", "--yes"]).succeeded();
+        let ended = chat.wait().succeeded().says(" deleted this chat");
+        assert_eq!(ended.err, "");
+        home.run(&["world", "create", "demo", "--agent", "ada"]).succeeded();
+    }
+}

@@ -10,7 +10,7 @@ fn the_bare_command_teaches_by_example() {
     home.run(&[]).succeeded().says("agent-world chat").says("agent-world approvals approve ID");
     assert!(!home.path().exists(), "nothing is made before it is needed");
     home.run(&["--version"]).succeeded().says("agent-world 0.");
-    home.run(&["--help"]).succeeded().says("Exit codes: 0 done, 1 failed, 2 usage, 3 denied");
+    home.run(&["--help"]).succeeded().says("Exit codes: 0 done, 1 failed, 2 usage");
 }
 
 #[test]

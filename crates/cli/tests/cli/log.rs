@@ -74,3 +74,34 @@ fn events_can_be_followed_as_they_are_stored() {
     tail.signal("INT");
     tail.wait().succeeded();
 }
+
+#[test]
+fn secrets_are_masked_wherever_the_log_and_requests_are_shown() {
+    let home = Home::new();
+    let secrets = ["sk-abcdefghijklmnop1234567890", "hunter2"];
+    let [key, password] = secrets;
+    let long = "x".repeat(72);
+    // The last one is cut in the middle of its key when it is shown on one line.
+    for message in [
+        format!("run curl --token {key} http://x"),
+        format!("run curl --password {password} http://x"),
+        format!("run echo {long} {key}"),
+    ] {
+        home.run(&["send", "--new", "--approve", "wait", &message]).with_code(3);
+    }
+    let id = home.waiting().remove(0);
+    home.run(&["approvals", "approve", &id]).succeeded();
+    for arguments in [
+        vec!["approvals", "list"],
+        vec!["approvals", "list", "--json"],
+        vec!["events", "tail", "--after", "0"],
+        vec!["events", "tail", "--after", "0", "--json"],
+        vec!["resume", "--json"],
+    ] {
+        let ended = home.run(&arguments).succeeded();
+        assert!(!ended.out.is_empty(), "{arguments:?}");
+        for hidden in ["sk-abcdef", password] {
+            assert!(!ended.out.contains(hidden), "{arguments:?}: {hidden} in {}", ended.out);
+        }
+    }
+}

@@ -90,3 +90,34 @@ fn one_that_leaves_finishes_what_it_does_for_others() {
     let ended = calls.iter().find(|event| event["type"] == "tool_finished").unwrap();
     assert_eq!(ended["data"]["outcome"], "completed");
 }
+
+#[test]
+fn what_others_ask_for_in_the_same_chat_is_not_approved() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    let watch = home.start(&["resume", "--watch"]);
+    watch.wait_for_warning("working");
+    let command = "run sh -c 'touch mine; while [ ! -e go ]; do sleep 0.05; done'";
+    let mine = home.start(&["send", "--approve", "all", command]);
+    until("the slow command", || home.file("mine").exists());
+    let others = home.start(&["send", "--json", "--approve", "wait", "@bob run touch theirs"]);
+    others.wait_for("\"pending\"");
+    // As long as the slow command runs, the first one is there and sees the other's request.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert_eq!(home.waiting().len(), 1);
+    std::fs::write(home.file("go"), "").unwrap();
+    let ended = mine.wait().with_code(3).warns("bob wants to use shell_cmd");
+    let waiting = home.waiting();
+    assert_eq!(waiting.len(), 1, "{ended:?}");
+    others.wait().with_code(3);
+    assert!(!home.file("theirs").exists());
+    watch.signal("TERM");
+    watch.wait().succeeded();
+}
+
+#[test]
+fn going_on_is_done_when_only_approvals_are_left() {
+    let home = Home::new();
+    home.leave_waiting("run touch made");
+    home.run(&["resume"]).succeeded().warns("nothing is left to do but 1 approval");
+}

@@ -119,3 +119,15 @@ fn escape_sequences_never_reach_the_terminal() {
     let id = home.waiting().remove(0);
     home.run(&["approvals", "show", &id]).succeeded().says("\\u{202E}").does_not_say("\u{1b}");
 }
+
+#[test]
+fn a_command_whose_own_time_is_up_has_timed_out_and_not_failed() {
+    let home = Home::new();
+    let message = r#"call shell_cmd {"command": "sleep", "parameters": ["60"], "timeout": 0.2}"#;
+    let ended = home.run(&["send", "--json", "--approve", "all", message]).succeeded();
+    let objects = ended.json();
+    let call = objects.iter().find(|one| one["type"] == "tool").unwrap();
+    assert_eq!(call["state"], "timeout", "{call:#}");
+    let ended = home.run(&["send", "--approve", "all", message]).succeeded();
+    ended.warns("shell_cmd timed out").says("took too long and was killed");
+}

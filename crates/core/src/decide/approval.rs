@@ -69,6 +69,10 @@ impl Draft<'_> {
     pub(super) fn answer_approval(&mut self, sent: AnswerApproval) -> Result<(), Rejection> {
         let request = self.pending(&sent.approval)?;
         let call = self.call_of(&request)?;
+        // Whoever keeps the time may be late, or not running at all.
+        if let Some(at) = request.asked.expires_at.filter(|at| *at <= self.at) {
+            return Err(Rejection::ApprovalExpired { approval: sent.approval, at });
+        }
         self.check_claims(&sent.approval, &sent.claims, &call)?;
         match sent.answer {
             Answer::Deny { reason } => {

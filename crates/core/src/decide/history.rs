@@ -84,7 +84,7 @@ impl Draft<'_> {
             sender: Sender::Human,
             user: Some(by),
             text,
-            parts: Vec::new(),
+            parts: target.parts,
             reply_to: None,
             turn: None,
         };

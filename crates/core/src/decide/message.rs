@@ -2,7 +2,7 @@
 //! Called by `decide`. Every message, whoever sent it, goes through `say`. Never calls a model.
 
 use crate::chat::Naming;
-use crate::command::{PostMessage, Rejection};
+use crate::command::{PostMessage, Rejection, TitleProposal};
 use crate::event::{Attendance, Author, Event, Message, MessagePosted, NoticeCode, NoticePosted};
 use crate::ids::{AgentId, MessageId};
 use crate::mention;
@@ -80,7 +80,7 @@ impl Draft<'_> {
     /// While the model was thinking, a person may have named the chat, or taken back the words the title is made of.
     pub(super) fn record_title(
         &mut self,
-        proposal: Result<String, String>,
+        proposal: Result<TitleProposal, String>,
     ) -> Result<(), Rejection> {
         if self.chat.title.naming != Naming::Due {
             return Err(Rejection::Stale("the naming of the chat".to_owned()));
@@ -88,12 +88,15 @@ impl Draft<'_> {
         let about = self.chat.title.about.clone();
         let from_message = || about.as_deref().and_then(title::from_message);
         match proposal {
-            Ok(proposal) => match title::clean(&proposal).or_else(from_message) {
-                Some(title) => self.emit(Event::ChatRenamed { title, by: Author::Model }),
-                None => self.emit(Event::NamingGivenUp {
-                    reason: "the model proposed no usable title".to_owned(),
-                }),
-            },
+            Ok(TitleProposal { text, model, usage }) => {
+                self.emit(Event::TitleProposed { model, usage });
+                match title::clean(&text).or_else(from_message) {
+                    Some(title) => self.emit(Event::ChatRenamed { title, by: Author::Model }),
+                    None => self.emit(Event::NamingGivenUp {
+                        reason: "the model proposed no usable title".to_owned(),
+                    }),
+                }
+            }
             Err(reason) => self.emit(Event::NamingGivenUp { reason }),
         }
         Ok(())

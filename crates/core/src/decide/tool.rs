@@ -11,7 +11,7 @@ use crate::command::{Rejection, ToolResult};
 use crate::config::{Location, Mode, ToolSpec};
 use crate::event::{Event, Outcome, Output, ToolCalled, ToolFinished};
 use crate::ids::{CallId, MessageId, TurnId};
-use crate::item::{Finish, FunctionCall};
+use crate::item::FunctionCall;
 use crate::nesting;
 use crate::policy::{self, Ground, Question, Ruling, Verdict};
 
@@ -28,14 +28,11 @@ impl Draft<'_> {
         reply: &MessageId,
         id: CallId,
         call: FunctionCall,
-        finish: &Finish,
+        refused: Option<String>,
     ) {
-        let admitted = match finish {
-            Finish::Completed => self.admit(open, &call),
-            Finish::Incomplete { .. } => {
-                Err("the reply was cut off before it was complete; the call was not executed"
-                    .to_owned())
-            }
+        let admitted = match refused {
+            Some(problem) => Err(problem),
+            None => self.admit(open, &call),
         };
         let called = |arguments, spec: Option<&ToolSpec>, verdict| ToolCalled {
             call: id.clone(),

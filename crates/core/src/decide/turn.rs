@@ -168,8 +168,13 @@ impl Draft<'_> {
         if made.is_empty() {
             self.finish_turn(&open, reply, &spoken);
         } else {
-            for (id, call) in made {
-                self.record_call(&open, &reply, id, call, &answer.finish);
+            for (index, (id, call)) in made.into_iter().enumerate() {
+                let refused = match &answer.finish {
+                    Finish::Incomplete { .. } => Some(INCOMPLETE.to_owned()),
+                    Finish::Completed if index >= CALLS_LIMIT => Some(too_many_calls()),
+                    Finish::Completed => None,
+                };
+                self.record_call(&open, &reply, id, call, refused);
             }
             self.settle_batch(&turn);
         }
@@ -274,6 +279,15 @@ impl Draft<'_> {
             _ => Err(Rejection::Stale(format!("model call {reply} of {turn}"))),
         }
     }
+}
+
+/// Calls of one reply that are executed at most.
+pub const CALLS_LIMIT: usize = 128;
+
+const INCOMPLETE: &str = "the reply was cut off before it was complete; the call was not executed";
+
+fn too_many_calls() -> String {
+    format!("at most {CALLS_LIMIT} calls of one reply are executed; make the others in your next")
 }
 
 fn human_waits(inbox: &imbl::Vector<Waiting>) -> bool {

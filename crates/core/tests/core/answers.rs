@@ -219,3 +219,25 @@ fn the_audit_names_who_decided() {
         "#]],
     );
 }
+
+#[test]
+fn an_answer_after_the_expiry_is_refused_though_nobody_kept_the_time() {
+    check(
+        r#"
+        settings: approval_timeout 60
+        human: go
+        ada calls shell_cmd({"command":"ls"})
+        ---
+        wait 60s
+        approve 1
+        expire
+        "#,
+        expect![[r#"
+            refused (approval_expired): approval approval 1 expired at 2026-01-01T00:01:03Z; ask the agent again
+            approval 1 expired
+            call 1 expired: not executed: nobody answered the request for approval in time
+            turn 1: model call 2
+            owed: model call of turn 1
+        "#]],
+    );
+}

@@ -254,3 +254,27 @@ fn a_fork_gets_a_name_of_its_own() {
         "#]],
     );
 }
+
+#[test]
+fn a_fork_remembers_that_a_person_changed_the_arguments() {
+    check(
+        r#"
+        human: go
+        ada calls shell_cmd({"command":"rm"})
+        approve 1 with {"command":"ls"}
+        run 1: files
+        ada says: done
+        fork at 2
+        ---
+        ada sees
+        "#,
+        expect![[r#"
+            ada sees:
+              user: go
+              v1: shell_cmd({"command":"rm"})
+              v1 gave: [the user changed the arguments of this call to {"command":"ls"}]\nfiles
+              assistant: done
+            owed: nothing
+        "#]],
+    );
+}

@@ -312,3 +312,14 @@ fn facts_too_deep_to_be_stored_leave_a_note_beside_the_result() {
     assert_eq!(finished.output.text, "noon");
     assert_eq!(finished.output.details, json!("not stored: nested too deeply"));
 }
+
+#[test]
+fn calls_beyond_the_limit_of_one_reply_are_not_executed() {
+    let calls: Vec<String> =
+        (0..130).map(|_| r#"shell_cmd({"command":"ls"})"#.to_owned()).collect();
+    let script =
+        format!("policy: allow shell_cmd\nhuman: go\n---\nada calls {}\n", calls.join(", "));
+    let printed = crate::stage::play(&script).finish();
+    assert_eq!(printed.matches("failed: error: at most 128 calls").count(), 2, "{printed}");
+    assert!(printed.contains("run call 128") && !printed.contains("run call 129"), "{printed}");
+}

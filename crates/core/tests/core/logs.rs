@@ -145,6 +145,27 @@ const SCRIPTS: &[(&str, &str)] = &[
         "#,
     ),
     (
+        "fork-of-an-edited-call",
+        r#"
+        human: go
+        ada calls shell_cmd({"command":"rm"})
+        approve 1 with {"command":"ls"}
+        run 1: files
+        ada says: done
+        fork at 2
+        human: and now?
+        ada says: nothing
+        "#,
+    ),
+    (
+        "naming",
+        r"
+        human: hello
+        ada says: hello
+        title: Engines of the Future
+        ",
+    ),
+    (
         "failures",
         r#"
         agents: ada, bob
@@ -286,7 +307,13 @@ fn add_missing() {
 fn every_kind_of_event_is_in_some_log() {
     let mut seen = BTreeSet::new();
     for (_, stored) in logs() {
-        seen.extend(stored.iter().map(|sealed| place(&sealed.open().expect("readable").event)));
+        for sealed in &stored {
+            let event = sealed.open().expect("readable").event;
+            if let Event::HistoryCopied { events } = &event {
+                seen.extend(events.iter().map(|copied| place(&copied.event)));
+            }
+            seen.insert(place(&event));
+        }
     }
     let missing: Vec<usize> = (0..KINDS).filter(|kind| !seen.contains(kind)).collect();
     assert!(missing.is_empty(), "add a script whose log has events with the places {missing:?}");
@@ -332,7 +359,7 @@ fn every_outcome_ending_notice_and_decider_is_in_some_log() {
     }
 }
 
-const KINDS: usize = 24;
+const KINDS: usize = 26;
 
 // Without a catch-all: whoever adds an event is sent here, and to `SCRIPTS`.
 fn place(event: &Event) -> usize {
@@ -361,5 +388,7 @@ fn place(event: &Event) -> usize {
         Event::ApprovalExpired { .. } => 21,
         Event::ApprovalWithdrawn { .. } => 22,
         Event::GrantRevoked { .. } => 23,
+        Event::TitleProposed { .. } => 24,
+        Event::ArgumentsEdited { .. } => 25,
     }
 }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::stage::check;
+use crate::stage::{check, play};
 
 #[test]
 fn a_new_chat_is_called_new_chat_and_named_by_nobody() {
@@ -80,6 +80,31 @@ fn a_model_names_the_chat_when_it_first_becomes_idle() {
             owed: nothing
         "#]],
     );
+}
+
+#[test]
+fn what_a_title_took_is_recorded_for_the_chat_and_for_no_agent() {
+    let stage = play("human: hello\nada says: hello\ntitle: Engines of the Future");
+    let [reply, title] = &stage.scene().tables.usage[..] else { panic!("two model calls") };
+    assert_eq!(reply.agent, Some("ada".into()));
+    assert_eq!((&title.turn, &title.agent, &title.reply), (&None, &None, &None));
+    assert_eq!((title.model.as_str(), title.usage.total_tokens), ("test/model", 3));
+}
+
+#[test]
+fn a_title_that_is_not_taken_was_used_all_the_same() {
+    let stage = play("human: !\nada says: hello\ntitle:");
+    let kinds: Vec<&str> = stage.scene().log.iter().map(|one| one.event.kind()).collect();
+    assert!(kinds.ends_with(&["title_proposed", "naming_given_up"]), "{kinds:?}");
+    assert_eq!(stage.scene().tables.usage.len(), 2);
+}
+
+#[test]
+fn no_usage_is_recorded_for_a_title_that_failed_or_came_too_late() {
+    for ending in ["title fails: no model", "rename: Mine\ntitle: Engines of the Future"] {
+        let stage = play(&format!("human: hello\nada says: hello\n{ending}"));
+        assert_eq!(stage.scene().tables.usage.len(), 1, "{ending}");
+    }
 }
 
 #[test]

@@ -88,6 +88,8 @@ pub fn event(recorded: &Recorded) -> Option<String> {
             format!("copied: {}", kinds.join(", "))
         }
         Event::ChatRenamed { title, by } => format!("chat named by {}: {title}", author(by)),
+        // Whether the proposal is taken, the next line says.
+        Event::TitleProposed { .. } => return None,
         Event::NamingGivenUp { reason } => format!("chat stays without a name: {reason}"),
         Event::ChatDeleted { by } => format!("chat deleted by {by}"),
 
@@ -134,6 +136,7 @@ pub fn event(recorded: &Recorded) -> Option<String> {
         }
 
         Event::ToolCalled(called) => call(called),
+        Event::ArgumentsEdited { call, arguments } => format!("{call} ran with {arguments}"),
         Event::ToolStarted { call, attempt: 1 } => format!("{call} started"),
         Event::ToolStarted { call, attempt } => format!("{call} started, attempt {attempt}"),
         Event::ToolRequeued { call } => format!("{call} is to start again"),

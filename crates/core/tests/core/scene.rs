@@ -102,8 +102,8 @@ impl Scene {
         let again = Self::load(self.chat.id.clone(), limit, &self.stored);
         assert_eq!(again.chat, self.chat, "the state after a crash");
         assert_eq!(outstanding(&again.chat), outstanding(&self.chat), "what is owed after a crash");
-        let snapshot = serde_json::to_string(&self.chat).expect("a state can be written");
-        let read: Chat = serde_json::from_str(&snapshot).expect("and read");
+        let snapshot = self.chat.to_snapshot().expect("a state can be written");
+        let read = Chat::from_snapshot(&snapshot).expect("and read");
         assert_eq!(read, self.chat, "a state must survive storage");
         assert_eq!(again.log, self.log);
         assert_eq!(again.tables, self.tables);

@@ -7,14 +7,14 @@ use std::time::Duration;
 use agent_world_core::Timestamp;
 use agent_world_core::command::{
     AnswerApproval, Command, CreateChat, Fork, Input, MessageRef, PostMessage, Rejection,
-    ToolResult,
+    TitleProposal, ToolResult,
 };
 use agent_world_core::config::Rules;
 use agent_world_core::decide::decide;
 use agent_world_core::event::{Event, ForkOrigin};
 use agent_world_core::fork::history_until;
 use agent_world_core::ids::{AgentId, CallId, ChatId, MessageId, TurnId};
-use agent_world_core::item::{Item, Reply};
+use agent_world_core::item::{Item, Reply, Usage};
 use agent_world_core::outstanding::outstanding;
 use agent_world_core::prompt::Prompt;
 use agent_world_core::sender::Sender;
@@ -178,7 +178,7 @@ impl Stage {
             Step::Review => Command::ReviewApprovals,
             Step::Expire => Command::ExpireApprovals,
             Step::Rename(title) => Command::RenameChat { title, by },
-            Step::Title(proposal) => Command::RecordTitle { proposal },
+            Step::Title(title) => Command::RecordTitle { proposal: title.map(proposed) },
             Step::DeleteChat => Command::DeleteChat { by },
             other => {
                 self.stage_direction(other);
@@ -311,6 +311,13 @@ impl Stage {
         let id: MessageId = self.names.id("message", number).into();
         let view = self.scene().tables.messages.iter().find(|message| message.id == id);
         let view = view.expect("a message of this chat");
-        MessageRef { id, position: view.position, sender: view.sender.clone() }
+        let (sender, parts) = (view.sender.clone(), view.parts.clone());
+        MessageRef { id, position: view.position, sender, parts }
     }
+}
+
+/// A title as the model of the stage proposes it.
+fn proposed(text: String) -> TitleProposal {
+    let usage = Usage { total_tokens: 3, ..Usage::default() };
+    TitleProposal { text, model: "test/model".to_owned(), usage }
 }

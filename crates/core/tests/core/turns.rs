@@ -1,5 +1,6 @@
 //! Checks how a turn goes: model calls, tool results, its ends and its limits.
 
+use agent_world_core::item::Usage;
 use expect_test::expect;
 
 use crate::stage::{check, play};
@@ -410,7 +411,13 @@ fn usage_is_summed_while_a_turn_is_open() {
     let turns = &stage.scene().chat.turns;
     let [turn] = turns.values().collect::<Vec<_>>()[..] else { panic!("one turn") };
     assert_eq!(turn.usage.total_tokens, 10);
-    assert_eq!(stage.scene().tables.usage[0].turn, turn.id);
+    assert_eq!(stage.scene().tables.usage[0].turn.as_ref(), Some(&turn.id));
+}
+
+#[test]
+fn an_absurd_number_of_tokens_does_not_spoil_the_sums() {
+    let absurd = Usage { input_tokens: u64::MAX, output_tokens: 7, ..Usage::default() };
+    assert_eq!(absurd.capped(), Usage { input_tokens: 1 << 40, ..absurd });
 }
 
 #[test]

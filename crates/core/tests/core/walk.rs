@@ -6,12 +6,12 @@ use agent_world_core::Timestamp;
 use agent_world_core::chat::{CallState, Phase as ChatPhase};
 use agent_world_core::command::{
     Answer, AnswerApproval, Claims, Command, CreateChat, Input, MessageRef, PostMessage, Rejection,
-    Scope, ToolResult,
+    Scope, TitleProposal, ToolResult,
 };
 use agent_world_core::config::{AfterDenial, Rules, Tools, World};
 use agent_world_core::event::{ApprovalDecided, Attendance, Decision, Event, Output, Permission};
 use agent_world_core::ids::{AgentId, ApprovalId, CallId, GrantId, MessageId, TurnId};
-use agent_world_core::item::{Item, Reply};
+use agent_world_core::item::{Item, Reply, Usage};
 use agent_world_core::outstanding::{Effect, outstanding};
 use agent_world_core::policy::{Match, Test};
 use agent_world_core::sender::Sender;
@@ -220,7 +220,7 @@ impl Walk {
                 self.reference.named();
             }
             Move::Title { found } => {
-                let proposal = if found { Ok("Three Good Words".into()) } else { Err("no".into()) };
+                let proposal = if found { Ok(proposal()) } else { Err("no".into()) };
                 let open = self.reference.name_is_due;
                 if self.sent(Command::RecordTitle { proposal }, open) {
                     self.reference.named();
@@ -329,6 +329,7 @@ impl Walk {
                 id: one.id.clone(),
                 position: one.position,
                 sender: one.sender.clone(),
+                parts: one.parts.clone(),
             })
             .collect();
         let Some(target) = pick(&targets, message) else { return };
@@ -557,4 +558,9 @@ fn approval(scope: Scope, narrow: Option<u8>, arguments: Option<serde_json::Valu
 
 fn answered(approval: ApprovalId, answer: Answer, claims: Claims) -> Command {
     Command::AnswerApproval(AnswerApproval { approval, answer, by: "human".into(), claims })
+}
+
+fn proposal() -> TitleProposal {
+    let text = "Three Good Words".to_owned();
+    TitleProposal { text, model: "m".to_owned(), usage: Usage::default() }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use agent_world_core::ids::ChatId;
+use agent_world_core::ids::{AgentId, ChatId, TurnId};
 use agent_world_core::outstanding::Wake;
 use agent_world_core::view::{ApprovalState, Row, UsageView};
 use agent_world_store::sqlite::Role;
@@ -228,8 +228,8 @@ impl Bare {
                 )?
                 .execute(params![
                     chat.as_str(),
-                    view.turn.as_str(),
-                    view.agent.as_str(),
+                    view.turn.as_ref().map(TurnId::as_str),
+                    view.agent.as_ref().map(AgentId::as_str),
                     view.model,
                     world.as_str()
                 ])?,

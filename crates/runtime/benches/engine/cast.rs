@@ -103,6 +103,12 @@ pub async fn take_turns(engine: &Engine, chats: &[ChatId], turns: usize) {
     approver.abort();
 }
 
+/// Reads everything of one chat until the engine ends.
+pub async fn follow(engine: Engine, chat: ChatId) {
+    let mut events = engine.subscribe(Scope::Chat(chat), 0);
+    while let Ok(Some(_)) = events.next().await {}
+}
+
 async fn approve_all(
     engine: Engine,
     position: u64,

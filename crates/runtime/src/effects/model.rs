@@ -35,7 +35,7 @@ pub(crate) fn call(
         let answered = tokio::select! {
             biased;
             () = cancelled.cancelled() => Err("the call was cancelled".to_owned()),
-            answered = generate(&shared, &world, &job, prompt) => answered,
+            answered = in_turn(&shared, &world, &job, prompt) => answered,
         };
         drop(streaming);
         match answered {
@@ -45,6 +45,19 @@ pub(crate) fn call(
             Err(error) => Command::RecordModelFailure { turn: job.turn, reply: job.reply, error },
         }
     }
+}
+
+/// Calls wait for a place when very many are under way.
+async fn in_turn(
+    shared: &Shared,
+    world: &World,
+    job: &Job,
+    prompt: Option<Prompt>,
+) -> Result<(String, Reply), String> {
+    let place = shared.model_calls.acquire().await.map_err(|error| error.to_string())?;
+    let answered = generate(shared, world, job, prompt).await;
+    drop(place);
+    answered
 }
 
 async fn generate(

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent_world_core::command::Command;
+use agent_world_core::command::{Command, TitleProposal};
 use agent_world_core::config::World;
 use agent_world_core::prompt::Prompt;
 use agent_world_llm::Request;
@@ -31,7 +31,7 @@ pub(crate) fn call(
     }
 }
 
-async fn propose(shared: &Shared, world: &World, prompt: Prompt) -> Result<String, String> {
+async fn propose(shared: &Shared, world: &World, prompt: Prompt) -> Result<TitleProposal, String> {
     let of_an_agent = || world.agents.iter().find_map(|agent| world.model_of(agent));
     let name = world
         .title_model
@@ -51,5 +51,5 @@ async fn propose(shared: &Shared, world: &World, prompt: Prompt) -> Result<Strin
         stream: false,
     };
     let answer = model.generate(request, &|_| {}).await.map_err(|error| error.to_string())?;
-    Ok(answer.spoken())
+    Ok(TitleProposal { text: answer.spoken(), model: name.to_owned(), usage: answer.usage })
 }

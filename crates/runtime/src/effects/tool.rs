@@ -57,14 +57,16 @@ async fn within(
         biased;
         ended = &mut running => return match ended {
             Ok(output) => ToolResult::Completed(output),
-            Err(Failure(output)) => ToolResult::Failed(output),
+            Err(Failure::Failed(output)) => ToolResult::Failed(output),
+            Err(Failure::TimedOut(output)) => ToolResult::TimedOut(output),
         },
         () = cancelled.cancelled() => false,
         () = tokio::time::sleep(limit) => true,
     };
     told.cancel();
     let last_words = match tokio::time::timeout(grace, running).await {
-        Ok(Ok(output) | Err(Failure(output))) => output,
+        Ok(Ok(output)) => output,
+        Ok(Err(failure)) => failure.into_output(),
         Err(_) => Output::text(""),
     };
     if timed_out {

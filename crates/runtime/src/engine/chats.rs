@@ -8,7 +8,7 @@ use agent_world_core::fork;
 use agent_world_core::ids::{AgentId, ChatId, Ids, MessageId, WorldId};
 use agent_world_core::item::Part;
 use agent_world_core::sender::Sender;
-use agent_world_core::view::ChatView;
+use agent_world_core::view::{ChatView, MessageView};
 use agent_world_store::{self as store, Scope};
 
 use super::{Engine, PAGE};
@@ -152,7 +152,8 @@ impl Engine {
             chat: chat.clone(),
             message: message.clone(),
         })?;
-        Ok(MessageRef { id: view.id, position: view.position, sender: view.sender })
+        let MessageView { id, position, sender, parts, .. } = view;
+        Ok(MessageRef { id, position, sender, parts })
     }
 
     async fn log(&self, chat: &ChatId) -> Result<Vec<Recorded>, Error> {
@@ -173,15 +174,15 @@ impl Engine {
 }
 
 fn posted(committed: Committed) -> Result<Posted, Error> {
-    // Events of one append have neighbouring positions, the last one's is known.
+    // Events of one append have neighbouring positions, the last one's is known. The message itself comes first.
     let positions = (0..=committed.position.unwrap_or_default()).rev();
-    let message =
-        positions.zip(committed.events.into_iter().rev()).find_map(|(position, recorded)| {
-            match recorded.event {
-                Event::MessagePosted(posted) => Some((position, posted.message)),
-                _ => None,
-            }
-        });
+    let said = positions.zip(committed.events.into_iter().rev());
+    let message = said
+        .filter_map(|(position, recorded)| match recorded.event {
+            Event::MessagePosted(posted) => Some((position, posted.message)),
+            _ => None,
+        })
+        .last();
     match message {
         Some((position, message)) => Ok(Posted { message, position }),
         None => Err(Error::Store(store::Error::Corrupt("a post left no message".to_owned()))),

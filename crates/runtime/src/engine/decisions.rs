@@ -4,10 +4,11 @@
 use agent_world_core::command::{Answer, AnswerApproval, Claims, Command, Rejection};
 use agent_world_core::event::Output;
 use agent_world_core::ids::{ApprovalId, CallId, ChatId, GrantId};
-use agent_world_core::view::ApprovalView;
+use agent_world_core::view::{ApprovalView, Row};
 
 use super::Engine;
 use crate::error::Error;
+use crate::ledger::Committed;
 
 impl Engine {
     /// Decides a waiting request. Of racing answers exactly one takes effect; the others are told which.
@@ -26,7 +27,10 @@ impl Engine {
             claims,
         });
         match self.input(&known.chat, command, None).await {
-            Ok(_) => self.approval(approval).await,
+            Ok(committed) => match decided(committed, approval) {
+                Some(view) => Ok(view),
+                None => self.approval(approval).await,
+            },
             Err(Error::Rejected(Rejection::ApprovalNotPending(_) | Rejection::ChatDeleted)) => {
                 Err(Error::AlreadySettled(Box::new(self.approval(approval).await?)))
             }
@@ -59,4 +63,12 @@ impl Engine {
         let command = Command::RecordClientResult { call: call.clone(), output, is_error };
         self.input(chat, command, None).await.map(drop)
     }
+}
+
+/// The request as the decision left it.
+fn decided(committed: Committed, approval: &ApprovalId) -> Option<ApprovalView> {
+    committed.rows.into_iter().find_map(|row| match row {
+        Row::Approval(view) if view.id == *approval => Some(*view),
+        _ => None,
+    })
 }

@@ -28,7 +28,8 @@ impl Engine {
     }
 
     /// Replaces a world's settings if its version is still the one given.
-    pub async fn update_world(&self, world: World, by: &str) -> Result<World, Error> {
+    pub async fn update_world(&self, mut world: World, by: &str) -> Result<World, Error> {
+        world.updated_at = self.shared.environment.now();
         let expected = Some(world.version);
         let change = self.change("world", "updated", world.id.as_str(), by);
         self.write_world(WorldWrite { world, expected, change }).await
@@ -84,6 +85,7 @@ impl Engine {
             id: id.to_owned(),
             by: by.to_owned(),
             at: self.shared.environment.now(),
+            settings: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use agent_world_core::chat::CallState;
 use agent_world_core::command::Scope;
 use agent_world_core::config::{Approval, ToolSpec};
-use agent_world_core::event::{Outcome, Output};
+use agent_world_core::event::Outcome;
 use agent_world_llm::scripted::Answer;
 use agent_world_tools::Failure;
 use agent_world_tools::scripted::Scripted;
@@ -89,7 +89,7 @@ async fn a_result_that_comes_during_a_turn_joins_its_next_model_call(backend: Ba
 
 async fn a_failure_is_delivered_in_the_same_way(backend: Backend) {
     let working = gate();
-    let failed = Err(Failure(Output::text("the machine is broken")));
+    let failed = Err(Failure::text("the machine is broken"));
     let tool = Scripted::fixed(in_background("later"), failed).held_by(&working);
     let stage = Setup::of(&["ada"]).tool(&tool).open(backend).await;
     stage.model.push("ada", call("later", "the washing"));

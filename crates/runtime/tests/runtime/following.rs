@@ -1,14 +1,19 @@
 //! Whoever follows along gets every stored event once and in order, from wherever it goes on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use agent_world_core::command::Scope as Reach;
 use agent_world_core::ids::ChatId;
 use agent_world_llm::scripted::{Answer, Scripted};
 use agent_world_runtime::{Engine, FeedItem, NewMessage};
+use agent_world_store::memory::faults::{Fault, Operation};
 use agent_world_store::{Scope, StoredEvent};
 use futures::future::join_all;
 
 use crate::props::{call, doing, free, spec};
-use crate::stage::{Backend, Setup, Stage, on_both_stores};
+use crate::stage::{Backend, Setup, Stage, on_both_stores, perform_in_virtual_time};
 
 on_both_stores!(
     from_any_cursor_every_later_event_comes_once_and_in_order,
@@ -148,4 +153,37 @@ async fn subscribers_that_reconnect_at_random_see_exactly_what_is_stored(backend
         assert!(seen == stored);
         assert!(stored.len() > 300, "{}", stored.len());
     }
+}
+
+#[test]
+fn what_happens_in_one_chat_costs_the_followers_of_others_nothing() {
+    perform_in_virtual_time(|backend| async move {
+        let stage = Setup::of(&["ada"]).open(backend).await;
+        let elsewhere = stage.new_chat().await;
+        let position = stage.store.position().await.unwrap();
+        let followers: Vec<_> = (0..50)
+            .map(|_| stage.engine.subscribe(Scope::Chat(elsewhere.clone()), position))
+            .map(|mut events| tokio::spawn(async move { events.next().await.unwrap() }))
+            .collect();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let reads = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&reads);
+        stage.memory().set_faults(move |operation: &Operation<'_>| {
+            if matches!(operation, Operation::Read("events")) {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+            Fault::Proceed
+        });
+        for _ in 0..20 {
+            stage.say("hello").await;
+            stage.idle().await;
+        }
+        // The scene reads for itself, a few times for each message; 50 followers would read thousands of times.
+        let reads = reads.load(Ordering::SeqCst);
+        assert!(reads < 200, "{reads}");
+        stage.engine.shutdown().await;
+        for ended in join_all(followers).await {
+            assert_eq!(ended.unwrap(), None);
+        }
+    });
 }

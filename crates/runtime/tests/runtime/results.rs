@@ -106,7 +106,7 @@ fn tokens(input: u64, output: u64) -> Usage {
 }
 
 fn total(agent: &str, model_calls: u64, usage: Usage) -> UsageTotal {
-    UsageTotal { agent: agent.into(), model_calls, usage }
+    UsageTotal { agent: Some(agent.into()), model_calls, usage }
 }
 
 async fn turns(stage: &Stage) -> Vec<TurnId> {

@@ -244,6 +244,14 @@ impl Stage {
         self.parts.start(&store, Mode::Visitor)
     }
 
+    pub fn now(&self) -> Timestamp {
+        self.parts.clock.now()
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.house.path()
+    }
+
     pub fn memory(&self) -> &Memory {
         match &self.house {
             House::Memory(memory) => memory,

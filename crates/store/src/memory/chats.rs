@@ -28,7 +28,7 @@ pub(super) struct ChatRecord {
     pub messages: BTreeMap<Position, MessageView>,
     pub calls: Vec<CallView>,
     pub grants: Vec<Grant>,
-    pub usage: BTreeMap<(TurnId, AgentId), (u64, Usage)>,
+    pub usage: BTreeMap<(Option<TurnId>, Option<AgentId>), (u64, Usage)>,
 }
 
 impl ChatRecord {
@@ -108,11 +108,11 @@ impl ChatRecord {
     }
 }
 
-/// One total for each agent, by agent.
+/// One total for each agent, by agent; first what no agent used.
 pub(super) fn totals<'a>(
-    used: impl Iterator<Item = (&'a (TurnId, AgentId), &'a (u64, Usage))>,
+    used: impl Iterator<Item = (&'a (Option<TurnId>, Option<AgentId>), &'a (u64, Usage))>,
 ) -> Vec<UsageTotal> {
-    let mut totals: BTreeMap<AgentId, (u64, Usage)> = BTreeMap::new();
+    let mut totals: BTreeMap<Option<AgentId>, (u64, Usage)> = BTreeMap::new();
     for ((_, agent), (calls, usage)) in used {
         let (all_calls, all_usage) = totals.entry(agent.clone()).or_default();
         *all_calls += calls;

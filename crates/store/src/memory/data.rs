@@ -16,7 +16,10 @@ use agent_world_core::view::{ApprovalState, ApprovalView, ChatView, Row};
 use super::chats::ChatRecord;
 use super::faults::Sabotage;
 use crate::error::Error;
-use crate::placing::{AT_ONCE, check_order, next_head, seal_change, wake_after, wake_at};
+use crate::placing::{
+    AT_ONCE, check_order, check_settings, next_head, seal_change, tell_settings, wake_after,
+    wake_at,
+};
 use crate::types::{
     Append, Appended, ApprovalFilter, Changes, Loaded, Scope, StoredEvent, WorldChange, WorldWrite,
 };
@@ -71,10 +74,10 @@ impl Data {
             let expected = write.expected;
             return Err(Error::WorldConflict { world: id.clone(), expected, actual });
         }
-        self.tell(id, &write.change)?;
         let mut world = write.world.clone();
         world.version = actual.unwrap_or(0) + 1;
         world.policy.granted = Vec::new();
+        self.tell(id, &tell_settings(&write.change, &world)?)?;
         let record = self.worlds.entry(id.clone()).or_insert_with(|| WorldRecord {
             world: world.clone(),
             ruled: 0,
@@ -146,7 +149,7 @@ impl Data {
     }
 
     pub fn append(&mut self, append: &Append) -> Result<Appended, Error> {
-        let ruled = self.check(append)?;
+        self.check(append)?;
         let Append { chat, world, .. } = append;
         let mut positions = Vec::new();
         for event in &append.events {
@@ -159,7 +162,7 @@ impl Data {
         record.positions.extend(positions);
         record.head = next_head(append);
         record.life = append.life;
-        record.wake_at = wake_after(append, ruled);
+        record.wake_at = wake_after(append);
         record.view = append.view.clone();
         append.rows.iter().for_each(|row| record.write(row));
         if append.snapshot.is_some() {
@@ -181,8 +184,7 @@ impl Data {
         Ok(Appended { position })
     }
 
-    /// Returns the version of the world that its latest granted rule made.
-    fn check(&self, append: &Append) -> Result<u64, Error> {
+    fn check(&self, append: &Append) -> Result<(), Error> {
         check_order(append)?;
         let chat = append.chat.clone();
         if let Some(idempotency) = &append.idempotency
@@ -206,7 +208,7 @@ impl Data {
         if head != append.expected && !self.sabotage.skip_head_check {
             return Err(Error::Conflict { chat, head: head.seq });
         }
-        Ok(world.ruled)
+        check_settings(append, world.world.version)
     }
 
     // A request belongs to its chat for good: another chat's append cannot take it over.

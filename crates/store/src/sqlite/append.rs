@@ -5,15 +5,15 @@
 use agent_world_core::chain::{Head, Sealed};
 use agent_world_core::chat::Life;
 use agent_world_core::event::Position;
-use agent_world_core::ids::{ChatId, WorldId};
+use agent_world_core::ids::{AgentId, ChatId, TurnId, WorldId};
 use agent_world_core::outstanding::Wake;
 use agent_world_core::view::UsageView;
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
-use super::rows::{self, Encoded, integer, moment, tokens};
+use super::rows::{self, Encoded, integer, moment};
 use super::writer::{Fault, Within, Write};
 use crate::error::Error;
-use crate::placing::{AT_ONCE, check_order, next_head, wake_after, wake_at};
+use crate::placing::{AT_ONCE, check_order, check_settings, next_head, wake_after, wake_at};
 use crate::types::{Append, Appended, Idempotency, Snapshot};
 
 /// An append with everything turned into text.
@@ -25,10 +25,10 @@ pub(super) struct Prepared {
     view: String,
 }
 
-/// What the file says of the chat before the append.
+/// What the file says of the world and the chat before the append.
 struct Standing {
-    /// The version of the world that its latest granted rule made.
-    ruled: u64,
+    /// The version of the world's settings.
+    version: u64,
     chat: Option<Known>,
 }
 
@@ -103,20 +103,21 @@ impl Prepared {
         if head != *expected {
             return Err(Error::Conflict { chat: chat.clone(), head: head.seq }.into());
         }
+        check_settings(&self.append, standing.version)?;
         Ok(standing)
     }
 
     fn standing(&self, connection: &Connection) -> Result<Option<Standing>, Fault> {
         let Append { chat, world, .. } = &self.append;
         let mut statement = connection.prepare_cached(
-            "SELECT worlds.ruled, chats.world = worlds.id, chats.head_seq, chats.head_hash,
+            "SELECT worlds.version, chats.world = worlds.id, chats.head_seq, chats.head_hash,
                  chats.life = 'living', chats.wake_at, chats.waiting, chats.ordinal
              FROM worlds LEFT JOIN chats ON chats.id = ?2 WHERE worlds.id = ?1",
         )?;
         let found = statement.query_row([world.as_str(), chat.as_str()], |row| {
             let own: Option<bool> = row.get(1)?;
             let chat = own.map(|_| known(row)).transpose()?;
-            Ok((own, Standing { ruled: row.get(0)?, chat }))
+            Ok((own, Standing { version: row.get(0)?, chat }))
         });
         match found.optional()? {
             Some((Some(false), _)) => {
@@ -135,7 +136,7 @@ impl Prepared {
         let append = &self.append;
         let indexed = Indexed {
             living: append.life == Life::Living,
-            wake_at: wake_after(append, standing.ruled),
+            wake_at: wake_after(append),
             waiting: rows::limit(append.view.activity.waiting.len()),
         };
         let (seq, hash) = (integer(self.head.seq), self.head.hash.0);
@@ -363,15 +364,15 @@ fn add_usage(
         )?
         .execute(params![
             chat.as_str(),
-            view.turn.as_str(),
-            view.agent.as_str(),
+            view.turn.as_ref().map(TurnId::as_str),
+            view.agent.as_ref().map(AgentId::as_str),
             view.model,
             world.as_str(),
-            tokens(usage.input_tokens),
-            tokens(usage.output_tokens),
-            tokens(usage.total_tokens),
-            tokens(usage.cached_input_tokens),
-            tokens(usage.reasoning_tokens),
+            integer(usage.input_tokens),
+            integer(usage.output_tokens),
+            integer(usage.total_tokens),
+            integer(usage.cached_input_tokens),
+            integer(usage.reasoning_tokens),
         ])
 }
 

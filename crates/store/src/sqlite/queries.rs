@@ -293,7 +293,7 @@ pub(super) fn usage(connection: &Connection, scope: &UsageScope) -> Result<Vec<U
     let mut statement = connection.prepare_cached(&sql)?;
     let totals = statement.query_map(named_params! { ":place": place, ":turn": turn }, |row| {
         Ok(UsageTotal {
-            agent: AgentId::from(row.get::<_, String>(0)?),
+            agent: row.get::<_, Option<String>>(0)?.map(AgentId::from),
             model_calls: row.get(1)?,
             usage: Usage {
                 input_tokens: row.get(2)?,

@@ -73,11 +73,6 @@ pub(super) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A vendor can state any number; sums of absurd ones must still fit.
-pub(super) fn tokens(number: u64) -> i64 {
-    integer(number.min(1 << 40))
-}
-
 /// A page's length as SQLite wants it.
 pub(super) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)

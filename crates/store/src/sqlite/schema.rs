@@ -108,8 +108,8 @@ CREATE TABLE grants (
 
 CREATE TABLE usage (
     chat                TEXT NOT NULL REFERENCES chats(id) ON DELETE CASCADE,
-    turn                TEXT NOT NULL,
-    agent               TEXT NOT NULL,
+    turn                TEXT, -- none for what belongs to no turn: titles
+    agent               TEXT,
     model               TEXT NOT NULL,
     world               TEXT NOT NULL,
     model_calls         INTEGER NOT NULL,
@@ -117,9 +117,10 @@ CREATE TABLE usage (
     output_tokens       INTEGER NOT NULL,
     total_tokens        INTEGER NOT NULL,
     cached_input_tokens INTEGER NOT NULL,
-    reasoning_tokens    INTEGER NOT NULL,
-    PRIMARY KEY (chat, turn, agent, model)
-) WITHOUT ROWID;
+    reasoning_tokens    INTEGER NOT NULL
+);
+-- Absent values are all different to SQLite; what belongs to no turn is to be summed up, too.
+CREATE UNIQUE INDEX usage_of_chat ON usage(chat, ifnull(turn, ''), ifnull(agent, ''), model);
 CREATE INDEX usage_of_world ON usage(world);
 
 CREATE TABLE idempotency (

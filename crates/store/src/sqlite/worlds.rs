@@ -12,7 +12,7 @@ use super::append::insert_event;
 use super::rows::{self, integer};
 use super::writer::{Fault, Within, Write};
 use crate::error::Error;
-use crate::placing::seal_change;
+use crate::placing::{seal_change, tell_settings};
 use crate::types::{WorldChange, WorldWrite};
 
 #[derive(Debug)]
@@ -46,8 +46,8 @@ impl Write for WorldWrite {
         world.version = actual.unwrap_or(0) + 1;
         world.policy.granted = Vec::new();
         let document = serde_json::to_string(&world).map_err(Error::from)?;
+        let event = next_change(connection, id, &tell_settings(&self.change, &world)?)?;
         world.policy.granted = granted(connection, id)?;
-        let event = next_change(connection, id, &self.change)?;
         connection
             .prepare_cached(
                 "INSERT INTO worlds (id, version, document) VALUES (?1, ?2, ?3)

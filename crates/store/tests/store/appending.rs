@@ -3,18 +3,23 @@
 use std::collections::BTreeMap;
 
 use agent_world_core::chain::Head;
+use agent_world_core::command::{Command, CreateChat, Scope as Reach};
+use agent_world_core::config::World;
 use agent_world_core::ids::{ChatId, WorldId};
 use agent_world_store::{
-    Epoch, Error, Idempotency, MessagePage, NodeId, Scope, Store, StoredEvent,
+    Epoch, Error, Idempotency, MessagePage, NodeId, Scope, Store, StoredEvent, WorldWrite,
 };
 
 use crate::backend::{Backend, on_every_store};
-use crate::teller::{Teller, create_world, now, post};
+use crate::teller::{Teller, change, create_world, now, post};
 
 on_every_store!(
     an_append_on_an_old_head_is_refused_and_leaves_nothing,
     a_head_with_the_right_number_and_another_hash_is_a_conflict,
     of_many_appends_on_one_head_exactly_one_is_written,
+    an_append_under_other_settings_is_refused_and_leaves_nothing,
+    an_append_on_an_old_head_and_under_old_settings_is_a_conflict,
+    a_rule_granted_or_revoked_meanwhile_is_not_missed,
     appends_of_many_chats_at_once_are_all_written_in_order,
     an_append_of_a_former_owner_is_fenced,
     a_repeated_key_gives_the_first_outcome_and_writes_nothing,
@@ -96,6 +101,66 @@ async fn of_many_appends_on_one_head_exactly_one_is_written(backend: impl Backen
         let messages = store.messages(&teller.id(), MessagePage::After(None, 100)).await.unwrap();
         assert_eq!(messages.len(), round);
     }
+}
+
+async fn edit(store: &dyn Store, world: &World) -> World {
+    let change = change("world", "updated", world.id.as_str());
+    let write = WorldWrite { world: world.clone(), expected: Some(world.version), change };
+    store.write_world(write).await.unwrap()
+}
+
+async fn an_append_under_other_settings_is_refused_and_leaves_nothing(backend: impl Backend) {
+    let store = backend.store();
+    let world = create_world(&*store, "w").await;
+    let mut teller = Teller::begin(store.clone(), &world).await;
+    let mut ahead = teller.clone();
+    edit(&*store, &world).await;
+    let before = store.position().await.unwrap();
+    let (mut late, _) = teller.prepare(post("late"));
+    late.idempotency = Some(Idempotency { key: "late".into(), outcome: "o".into() });
+    let error = store.append(late).await.unwrap_err();
+    assert!(matches!(&error, Error::StaleSettings { version: 2, .. }), "{error}");
+    assert_eq!(error.to_string(), "the settings of world w have changed to version 2; decide anew");
+    ahead.world.version = 3;
+    assert!(matches!(ahead.say("early").await, Err(Error::StaleSettings { version: 2, .. })));
+    let unborn = Teller::unborn(store.clone(), &world);
+    let create =
+        CreateChat { world: world.id.clone(), title: None, by: "ann".to_owned(), fork: None };
+    let (create, _) = unborn.prepare(Command::CreateChat(create));
+    assert!(matches!(store.append(create).await, Err(Error::StaleSettings { .. })));
+    assert_eq!(store.position().await.unwrap(), before);
+    assert_eq!(store.outcome("late").await.unwrap(), None);
+    assert_eq!(store.load(&teller.id()).await.unwrap().unwrap().head, teller.head);
+    teller.read_settings().await;
+    teller.say("in time").await.unwrap();
+}
+
+async fn an_append_on_an_old_head_and_under_old_settings_is_a_conflict(backend: impl Backend) {
+    let store = backend.store();
+    let world = create_world(&*store, "w").await;
+    let mut first = Teller::begin(store.clone(), &world).await;
+    let mut second = first.clone();
+    first.say("first").await.unwrap();
+    edit(&*store, &world).await;
+    assert!(matches!(second.say("second").await, Err(Error::Conflict { .. })));
+}
+
+async fn a_rule_granted_or_revoked_meanwhile_is_not_missed(backend: impl Backend) {
+    let store = backend.store();
+    let world = create_world(&*store, "w").await;
+    let mut granting = Teller::begin(store.clone(), &world).await;
+    let mut other = Teller::begin(store.clone(), &world).await;
+    granting.say("run").await.unwrap();
+    let approval = granting.call_shell("ls").await;
+    // What carries the rule was decided before there was one.
+    granting.approve(&approval, Reach::Always).await;
+    assert_eq!(granting.world.version, 2);
+    assert!(matches!(other.say("hello").await, Err(Error::StaleSettings { version: 2, .. })));
+    other.read_settings().await;
+    other.say("hello").await.unwrap();
+    let rule = granting.world.policy.granted[0].id.clone();
+    store.revoke_rule(&world.id, &rule, change("rule", "deleted", rule.as_str())).await.unwrap();
+    assert!(matches!(other.say("again").await, Err(Error::StaleSettings { version: 3, .. })));
 }
 
 async fn appends_of_many_chats_at_once_are_all_written_in_order(backend: impl Backend) {
@@ -279,7 +344,7 @@ async fn loading_from_a_snapshot_gives_what_folding_everything_gives(backend: im
     let snapshot = loaded.snapshot.unwrap();
     assert_eq!(snapshot.seq, taken);
     assert_eq!(loaded.head, teller.head);
-    let mut chat = serde_json::from_str(&snapshot.state).unwrap();
+    let mut chat = agent_world_core::chat::Chat::from_snapshot(&snapshot.state).unwrap();
     assert_eq!(loaded.events.first().unwrap().seq, taken + 1);
     for sealed in &loaded.events {
         agent_world_core::apply::apply(&mut chat, &sealed.open().unwrap());

@@ -1,10 +1,14 @@
 //! What can be looked up is what the log says, page by page.
 
-use agent_world_core::command::{Command, MessageRef, Scope};
-use agent_world_core::ids::{ApprovalId, ChatId};
+use agent_world_core::command::{Command, MessageRef, Scope, TitleProposal};
+use agent_world_core::ids::{AgentId, ApprovalId, ChatId};
+use agent_world_core::item::{Item, Reply, Usage};
+use agent_world_core::policy::{Ground, Ruling, Verdict};
 use agent_world_core::sender::Sender;
+use agent_world_core::view::CallView;
 use agent_world_store::verify::compare_read_models;
 use agent_world_store::{ApprovalFilter, MessagePage, UsageScope};
+use serde_json::json;
 
 use crate::backend::{Backend, on_every_store};
 use crate::teller::{Teller, create_world};
@@ -17,6 +21,9 @@ on_every_store!(
     approvals_are_filtered_and_page_oldest_first,
     a_session_grant_is_listed_until_it_is_revoked,
     usage_is_summed_for_a_world_a_chat_and_a_turn,
+    what_a_title_took_is_summed_for_no_agent_and_no_turn,
+    absurd_numbers_of_tokens_are_summed_as_the_log_says,
+    a_call_says_what_allowed_it,
     chats_page_oldest_first,
     what_does_not_exist_is_not_found,
 );
@@ -88,7 +95,12 @@ async fn a_cut_takes_messages_from_its_place_on(backend: impl Backend) {
     teller.exchange("two").await;
     let page = MessagePage::After(kept.last().map(|message| message.position), 1);
     let target = store.messages(&teller.id(), page).await.unwrap().remove(0);
-    let target = MessageRef { id: target.id, position: target.position, sender: Sender::Human };
+    let target = MessageRef {
+        id: target.id,
+        position: target.position,
+        sender: Sender::Human,
+        parts: target.parts,
+    };
     let cut = Command::DeleteMessage { target: target.clone(), by: "ann".into() };
     teller.tell(cut).await.unwrap();
     let left = store.messages(&teller.id(), MessagePage::After(None, 100)).await.unwrap();
@@ -176,7 +188,7 @@ async fn usage_is_summed_for_a_world_a_chat_and_a_turn(backend: impl Backend) {
     other.exchange("three").await;
     let sum = async |scope: UsageScope| {
         let totals = store.usage(&scope).await.unwrap();
-        let one = totals.iter().find(|total| total.agent.as_str() == "ada");
+        let one = totals.iter().find(|total| total.agent == Some("ada".into()));
         one.map_or((0, 0), |total| (total.model_calls, total.usage.total_tokens))
     };
     assert_eq!(sum(UsageScope::World(world.id.clone())).await, (6, 90));
@@ -185,6 +197,63 @@ async fn usage_is_summed_for_a_world_a_chat_and_a_turn(backend: impl Backend) {
     let turn = store.calls(&one.id(), None, 1).await.unwrap()[0].turn.clone();
     assert_eq!(sum(UsageScope::Turn(one.id(), turn.clone())).await, (2, 30));
     assert_eq!(sum(UsageScope::Turn(other.id(), turn)).await, (0, 0));
+}
+
+async fn what_a_title_took_is_summed_for_no_agent_and_no_turn(backend: impl Backend) {
+    let store = backend.store();
+    let world = create_world(&*store, "w").await;
+    let mut one = Teller::begin(store.clone(), &world).await;
+    let mut other = Teller::begin(store.clone(), &world).await;
+    for teller in [&mut one, &mut other] {
+        teller.exchange("hello").await;
+        let (text, model) = ("Three Good Words".to_owned(), "scripted/one".to_owned());
+        let usage = Usage { total_tokens: 7, ..Usage::default() };
+        let proposal = Ok(TitleProposal { text, model, usage });
+        teller.tell(Command::RecordTitle { proposal }).await.unwrap();
+        compare_read_models(&*store, &teller.id()).await.unwrap();
+    }
+    let sums = async |scope: UsageScope| -> Vec<(Option<AgentId>, u64, u64)> {
+        let totals = store.usage(&scope).await.unwrap().into_iter();
+        totals.map(|one| (one.agent, one.model_calls, one.usage.total_tokens)).collect()
+    };
+    let ada = || Some("ada".into());
+    assert_eq!(sums(UsageScope::World(world.id.clone())).await, [(None, 2, 14), (ada(), 4, 60)]);
+    assert_eq!(sums(UsageScope::Chat(one.id())).await, [(None, 1, 7), (ada(), 2, 30)]);
+    let turn = store.calls(&one.id(), None, 1).await.unwrap()[0].turn.clone();
+    assert_eq!(sums(UsageScope::Turn(one.id(), turn)).await, [(ada(), 2, 30)]);
+}
+
+async fn absurd_numbers_of_tokens_are_summed_as_the_log_says(backend: impl Backend) {
+    let store = backend.store();
+    let world = create_world(&*store, "w").await;
+    let mut teller = Teller::begin(store.clone(), &world).await;
+    let absurd = Usage { input_tokens: u64::MAX, total_tokens: u64::MAX, ..Usage::default() };
+    for text in ["one", "two"] {
+        teller.say(text).await.unwrap();
+        teller.reply(Reply { usage: absurd, ..Reply::text("hm") }).await;
+    }
+    compare_read_models(&*store, &teller.id()).await.unwrap();
+    let totals = store.usage(&UsageScope::Chat(teller.id())).await.unwrap();
+    assert_eq!((totals[0].model_calls, totals[0].usage.total_tokens), (2, 2 << 40));
+}
+
+async fn a_call_says_what_allowed_it(backend: impl Backend) {
+    let store = backend.store();
+    let world = create_world(&*store, "w").await;
+    let mut teller = Teller::begin(store.clone(), &world).await;
+    teller.say("run").await.unwrap();
+    let approval = teller.call_shell("ls").await;
+    teller.approve(&approval, Scope::Always).await;
+    teller.run_tool("a.txt").await;
+    let call = Item::call("vendor", "shell", &json!({"command": "ls"}));
+    teller.reply(Reply::of(vec![call])).await;
+    let [asked, allowed] = &store.calls(&teller.id(), None, 10).await.unwrap()[..] else {
+        panic!("two calls")
+    };
+    let ground = |call: &CallView| call.verdict.clone().unwrap();
+    assert_eq!(ground(asked), Verdict { ruling: Ruling::Ask, ground: Ground::Tool });
+    let rule = Ground::Rule(teller.world.policy.granted[0].id.clone());
+    assert_eq!(ground(allowed), Verdict { ruling: Ruling::Allow, ground: rule });
 }
 
 async fn chats_page_oldest_first(backend: impl Backend) {

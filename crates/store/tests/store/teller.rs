@@ -17,7 +17,7 @@ use agent_world_core::ids::{ApprovalId, CallId, ChatId, MessageId, TurnId, World
 use agent_world_core::item::{Item, Reply, Usage};
 use agent_world_core::outstanding::{outstanding, wake};
 use agent_world_core::sender::Sender;
-use agent_world_core::view::{chat_view, rows};
+use agent_world_core::view::{Row, chat_view, rows};
 use agent_world_store::{Append, Appended, Error, Snapshot, Store, WorldChange, WorldWrite};
 use serde_json::json;
 
@@ -38,6 +38,7 @@ pub fn change(entity: &str, action: &str, id: &str) -> WorldChange {
         id: id.to_owned(),
         by: "tester".to_owned(),
         at: now(),
+        settings: None,
     }
 }
 
@@ -105,9 +106,8 @@ impl Teller {
             head = one.head();
             sealed.push(one);
         }
-        let snapshot = self
-            .snapshot
-            .then(|| Snapshot { seq: head.seq, state: serde_json::to_string(&chat).unwrap() });
+        let snapshot =
+            self.snapshot.then(|| Snapshot { seq: head.seq, state: chat.to_snapshot().unwrap() });
         let append = Append {
             chat: chat.id.clone(),
             world: self.world.id.clone(),
@@ -125,13 +125,21 @@ impl Teller {
         (append, chat)
     }
 
-    /// Decides, stores and goes on from there.
+    /// Decides, stores and goes on from there, under the settings that are then.
     pub async fn tell(&mut self, command: Command) -> Result<Appended, Error> {
         let (append, chat) = self.prepare(command);
         let head = append.events.last().map_or(self.head, |event| event.head());
+        let granted = append.rows.iter().any(|row| matches!(row, Row::Rule(_)));
         let appended = self.store.append(append).await?;
+        if granted {
+            self.read_settings().await;
+        }
         (self.chat, self.head) = (chat, head);
         Ok(appended)
+    }
+
+    pub async fn read_settings(&mut self) {
+        self.world = self.store.world(&self.world.id).await.unwrap().unwrap();
     }
 
     pub async fn say(&mut self, text: &str) -> Result<Appended, Error> {
@@ -150,7 +158,7 @@ impl Teller {
         self.reply(Reply { usage: usage(), ..Reply::text(text) }).await;
     }
 
-    async fn reply(&mut self, answer: Reply) {
+    pub async fn reply(&mut self, answer: Reply) {
         let (turn, reply) = self.model_call();
         let model = "scripted/one".to_owned();
         self.tell(Command::RecordReply { turn, reply, model, answer }).await.unwrap();

@@ -147,7 +147,11 @@ impl Report {
             text.push_str("(no output)");
         }
         let output = Output { text, details: self.details() };
-        if closing.is_none() { Ok(output) } else { Err(Failure(output)) }
+        match (self.ending.reason, closing) {
+            (Reason::TimedOut(_), _) => Err(Failure::TimedOut(output)),
+            (_, Some(_)) => Err(Failure::Failed(output)),
+            (_, None) => Ok(output),
+        }
     }
 
     fn details(&self) -> serde_json::Value {
