@@ -5,7 +5,7 @@ mod chats;
 mod decisions;
 mod worlds;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -102,7 +102,8 @@ pub(crate) struct Shared {
     pub node: NodeId,
     pub worlds: Worlds,
     pub feed: Feed,
-    pub chats: Mutex<HashMap<ChatId, Handle>>,
+    /// In a stable order: chats that are told something hear it in the same order in every simulation.
+    pub chats: Mutex<BTreeMap<ChatId, Handle>>,
     pub cancelled: CancellationToken,
     pub tasks: TaskTracker,
     /// Chats that are read at the same time.
@@ -205,7 +206,7 @@ impl Engine {
     /// Lets go of everything at once, as a crash would. For simulations.
     pub fn abandon(&self) {
         self.shared.cancelled.cancel();
-        for (_, handle) in self.shared.lock_chats().drain() {
+        for handle in std::mem::take(&mut *self.shared.lock_chats()).into_values() {
             handle.abort();
         }
     }
@@ -265,7 +266,7 @@ impl Engine {
 }
 
 impl Shared {
-    pub fn lock_chats(&self) -> std::sync::MutexGuard<'_, HashMap<ChatId, Handle>> {
+    pub fn lock_chats(&self) -> std::sync::MutexGuard<'_, BTreeMap<ChatId, Handle>> {
         self.chats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

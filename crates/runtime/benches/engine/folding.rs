@@ -43,7 +43,7 @@ pub fn measure(effort: Effort) {
             let begin = Instant::now();
             let loaded = store.load(&chat).await.unwrap().unwrap();
             let snapshot = loaded.snapshot.unwrap();
-            let mut state: Chat = serde_json::from_str(&snapshot.state).unwrap();
+            let mut state = Chat::from_snapshot(&snapshot.state).unwrap();
             for sealed in &loaded.events {
                 apply(&mut state, &sealed.open().unwrap());
             }
