@@ -10,7 +10,7 @@ use agent_world_core::view::{ApprovalView, MessageRole};
 use agent_world_runtime::Error;
 use agent_world_store::{ApprovalFilter, MessagePage, Store};
 use anyhow::{Result, anyhow};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::{Approvals, ApproveOne, Reach};
 use crate::data::DataFolder;
@@ -32,6 +32,7 @@ pub async fn run(data: DataFolder, wanted: Approvals) -> Result<Exit> {
             let session = Session::visit(data).await?;
             decide(&session, &ApprovalId::new(id), Answer::Deny { reason }, json).await
         }
+        Approvals::Revoke { id, json } => revoke(data, &id, json).await,
     }
 }
 
@@ -133,6 +134,11 @@ async fn approve(data: DataFolder, wanted: ApproveOne) -> Result<Exit> {
             let view = session.store().approval(&id).await?.ok_or_else(|| unknown(&id))?;
             suggested(&view, number)?
         }
+        None if wanted.scope != Reach::Once && wanted.arguments.is_some() => {
+            let text = "other arguments are approved once; a permission that lasts would cover any call: \
+                        narrow it with --match, or leave --arguments out";
+            return Err(Usage(text.to_owned()).into());
+        }
         None => Vec::new(),
     };
     let answer =
@@ -176,6 +182,41 @@ async fn decide(session: &Session, id: &ApprovalId, answer: Answer, json: bool) 
     let text = "recorded; a running agent-world takes it up, otherwise the next start does: `agent-world resume`";
     screen.line(Tone::Quiet, text)?;
     Ok(Exit::Done)
+}
+
+/// Takes back a permission that lasts: a rule given with `always`, or a grant for the rest of a chat.
+async fn revoke(data: DataFolder, id: &str, json: bool) -> Result<Exit> {
+    let session = Session::visit(data).await?;
+    let revoked = revoke_in(&session, id).await;
+    session.engine.shutdown().await;
+    if !revoked? {
+        let text = "is no permission in force; `agent-world world show ID` lists those of a world";
+        return Err(anyhow!("{id} {text}"));
+    }
+    let mut screen = Screen::stdout();
+    if json {
+        screen.json(&json!({ "type": "permission", "id": id, "state": "revoked" }))?;
+    } else {
+        screen.line(Tone::Plain, &format!("{id} is revoked; from now on it is asked again"))?;
+    }
+    Ok(Exit::Done)
+}
+
+async fn revoke_in(session: &Session, id: &str) -> Result<bool> {
+    for world in session.store().worlds().await? {
+        if let Some(rule) = world.policy.granted.iter().find(|rule| rule.id.as_str() == id) {
+            session.engine.revoke_rule(&world.id, &rule.id, &who()).await?;
+            return Ok(true);
+        }
+        for chat in place::all_chats(session.store(), &world.id).await? {
+            let grants = session.store().grants(&chat.id).await?;
+            if let Some(grant) = grants.iter().find(|grant| grant.id.as_str() == id) {
+                session.engine.revoke_grant(&chat.id, &grant.id, &who()).await?;
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 fn unknown(id: &ApprovalId) -> anyhow::Error {

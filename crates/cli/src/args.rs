@@ -157,6 +157,13 @@ pub enum Approvals {
         #[arg(long)]
         json: bool,
     },
+    /// Takes back a permission that lasts, by the id that `world show` gives
+    Revoke {
+        /// `rule_...` for one given with always, `grant_...` for one of a session
+        id: String,
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]

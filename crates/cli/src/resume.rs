@@ -23,7 +23,11 @@ const LOOK: Duration = Duration::from_millis(50);
 
 pub async fn run(data: DataFolder, wanted: Resume) -> Result<Exit> {
     let mut signals = Signals::listen()?;
-    let session = Session::work(data).await?;
+    let Some(session) = Session::work(data).await? else {
+        let text = "another agent-world process works on this store and does what is owed";
+        Screen::stderr().line(Tone::Quiet, text)?;
+        return Ok(Exit::Done);
+    };
     let mut report = Report {
         subscription: session.engine.subscribe(Scope::All, session.began),
         session,

@@ -38,10 +38,13 @@ impl Session {
         }
     }
 
-    /// Works on the store, or fails where another process does.
-    pub async fn work(data: DataFolder) -> Result<Self> {
-        let store = Sqlite::open(data.database(), Role::Worker).context(cannot_open(&data))?;
-        Self::start(data, store, Mode::Worker).await
+    /// Works on the store; none where another process does.
+    pub async fn work(data: DataFolder) -> Result<Option<Self>> {
+        match Sqlite::open(data.database(), Role::Worker) {
+            Ok(store) => Self::start(data, store, Mode::Worker).await.map(Some),
+            Err(store::Error::InUse { .. }) => Ok(None),
+            Err(error) => Err(error).context(cannot_open(&data)),
+        }
     }
 
     /// Only looks and leaves inputs, also where nobody works.

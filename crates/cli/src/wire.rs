@@ -121,10 +121,10 @@ pub fn event(stored: &StoredEvent) -> Value {
         .unwrap_or_else(|_| Value::String(stored.sealed.payload.clone()));
     let data = without_secrets(data);
     json!({
-        "position": stored.position,
+        "seq": stored.position,
         "world_id": stored.world,
         "chat_id": stored.chat,
-        "seq": stored.sealed.seq,
+        "chat_seq": stored.sealed.seq,
         "at": stored.sealed.at,
         "type": stored.sealed.kind,
         "data": data,

@@ -1,8 +1,9 @@
 //! Puts calls, decisions and events into words.
 //! Used wherever something is shown to a person. Never decides anything, and masks secrets in arguments.
 
-use agent_world_core::display::{mask_secrets, mask_text, reveal_line};
+use agent_world_core::display::{compact, mask_secrets, mask_text, reveal_line};
 use agent_world_core::event::{Choice, Decider, Decision, Event, Outcome, Output, Permission};
+use agent_world_core::policy::{Match, Test};
 use agent_world_core::view::{ApprovalState, ApprovalView};
 use serde_json::Value;
 
@@ -16,10 +17,10 @@ const OUTPUT_LINES: usize = 5;
 /// A call on one line.
 pub fn call(tool: &str, arguments: &Value) -> String {
     let arguments = match mask_secrets(arguments) {
-        Value::String(text) => text,
-        arguments => arguments.to_string(),
+        Value::String(text) => shortened(&text),
+        _ => cut(&compact(arguments), LINE),
     };
-    format!("{tool} {}", shortened(&arguments))
+    format!("{tool} {arguments}")
 }
 
 /// How a call ended, with the first lines of what it gave back.
@@ -116,6 +117,24 @@ pub fn decided(decision: &Decision, by: &Decider) -> String {
 pub fn wish(approval: &ApprovalView) -> String {
     let call = call(&approval.tool, &approval.arguments);
     format!("{} wants to use {call}", approval.agent)
+}
+
+/// The calls a permission covers.
+pub fn permitted(tool: &str, matches: &[Match]) -> String {
+    let conditions: Vec<String> = matches
+        .iter()
+        .map(|one| {
+            let place = if one.pointer.is_empty() { "arguments" } else { one.pointer.as_str() };
+            match &one.test {
+                Test::Equals(value) => format!("{place} = {}", compact(value)),
+                Test::Glob(pattern) => format!("{place} like {}", shortened(pattern)),
+            }
+        })
+        .collect();
+    match conditions.as_slice() {
+        [] => format!("any {tool}"),
+        conditions => format!("{tool} with {}", conditions.join(" and ")),
+    }
 }
 
 pub fn offers(approval: &ApprovalView, choice: Choice) -> bool {

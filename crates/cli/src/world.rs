@@ -107,12 +107,24 @@ async fn show(session: &Session, id: &WorldId, json: bool) -> Result<()> {
         let main = if world.main_agent.as_ref() == Some(&agent.id) { ", main agent" } else { "" };
         screen.line(Tone::Plain, &format!("agent {}  {} ({model}{main})", agent.id, agent.name))?;
     }
+    for rule in &world.policy.granted {
+        let by = rule.origin.as_ref().map_or("somebody", |origin| origin.by.as_str());
+        let agent = rule.agent.as_ref().map_or("every agent", |agent| agent.as_str());
+        let which = words::permitted(&rule.tool, &rule.matches);
+        screen.line(Tone::Plain, &format!("{}  {agent} may always use {which} ({by})", rule.id))?;
+    }
     for chat in &chats {
         let waiting = match chat.activity.waiting.len() {
             0 => String::new(),
             number => format!(", {} waiting", words::count(number, "approval")),
         };
         screen.line(Tone::Plain, &format!("chat {}  {}{waiting}", chat.id, chat.title))?;
+        for grant in session.store().grants(&chat.id).await? {
+            let which = words::permitted(&grant.tool, &grant.matches);
+            let text =
+                format!("  {}  {} may use {which} here ({})", grant.id, grant.agent, grant.by);
+            screen.line(Tone::Plain, &text)?;
+        }
     }
     Ok(())
 }

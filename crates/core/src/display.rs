@@ -69,6 +69,11 @@ fn split_key(text: &str) -> Option<(&str, &str)> {
     (!key.is_empty()).then_some((key, after))
 }
 
+/// A value as JSON on one line: secrets masked, hidden characters escaped, nothing else changed.
+pub fn compact(value: &Value) -> String {
+    reveal_json(&mask_secrets(value).to_string())
+}
+
 fn one_line(value: Option<&Value>) -> String {
     match value {
         None => String::new(),

@@ -155,18 +155,16 @@ fn read_decision(view: &ApprovalView, line: &str) -> Reading {
         ("s" | "session", rest) => approve(Scope::Session, narrowed(view, rest)),
         ("a" | "always", rest) => approve(Scope::Always, narrowed(view, rest)),
         ("d" | "deny", "") => Reading::AskReason,
-        ("d" | "deny", reason) => Reading::Answer(Answer::Deny {
-            reason: Some(reason.to_owned()),
-        }),
+        ("d" | "deny", reason) => Reading::Answer(Answer::Deny { reason: Some(reason.to_owned()) }),
         ("e" | "edit", "") => Reading::AskArguments,
         ("l" | "later", "") => Reading::Later,
         (number, "") if number.parse::<usize>().is_ok() => {
             approve(Scope::Session, narrowed(view, number))
         }
-        _ => Reading::Unclear(
-            "not an answer, and nothing was decided; l puts the question off if you want to say something"
-                .to_owned(),
-        ),
+        _ => Reading::Unclear(format!(
+            "not an answer, and nothing was decided: {}; l puts the question off if you want to say something",
+            choices(view)
+        )),
     }
 }
 

@@ -138,3 +138,45 @@ fn an_unknown_request_is_an_error_that_says_what_to_do() {
         ended.warns("approval apr_none does not exist; `agent-world approvals list`");
     }
 }
+
+#[test]
+fn a_permission_that_lasts_is_listed_and_can_be_revoked() {
+    let home = Home::new();
+    let waiting = home.leave_waiting("run touch one");
+    home.run(&["approvals", "approve", &waiting[0], "--scope", "always"]).succeeded();
+    home.run(&["resume"]).succeeded();
+    let shown = home.run(&["world", "show", "demo"]).succeeded();
+    let shown = shown.says("ada may always use any shell_cmd");
+    let rule = shown.out.split_whitespace().find(|word| word.starts_with("rule_")).unwrap();
+    home.run(&["send", "--approve", "wait", "run touch two"]).succeeded();
+    home.run(&["approvals", "revoke", rule]).succeeded().says("is revoked");
+    home.run(&["approvals", "revoke", rule]).with_code(1);
+    assert_eq!(home.leave_waiting("run touch three").len(), 1);
+
+    let waiting = home.leave_waiting("run touch four");
+    let session = ["--scope", "session", "--match", "2"];
+    let approve: Vec<&str> =
+        ["approvals", "approve", waiting.last().unwrap()].into_iter().chain(session).collect();
+    home.run(&approve).succeeded();
+    let shown = home.run(&["world", "show", "demo"]).succeeded();
+    let shown = shown.says(r#"may use shell_cmd with /command = "touch" here"#);
+    let grant = shown.out.split_whitespace().find(|word| word.starts_with("grant_")).unwrap();
+    home.run(&["approvals", "revoke", grant]).succeeded();
+}
+
+#[test]
+fn other_arguments_are_approved_once_unless_the_permission_is_narrowed() {
+    let home = Home::new();
+    let waiting = home.leave_waiting("run touch one");
+    let arguments = r#"{"command":"date","parameters":[]}"#;
+    let approve =
+        ["approvals", "approve", &waiting[0], "--scope", "always", "--arguments", arguments];
+    home.run(&approve).with_code(2);
+}
+
+#[test]
+fn arguments_are_shown_as_they_are_on_one_line() {
+    let home = Home::new();
+    home.leave_waiting(r#"run echo "a\\b""#);
+    home.run(&["approvals", "list"]).succeeded().says(r#"["a\\b"]"#);
+}

@@ -51,7 +51,7 @@ fn the_newest_events_are_shown_and_then_those_after_a_position() {
     let home = Home::new();
     home.run(&["send", "hello"]).succeeded();
     let all = home.run(&["events", "tail", "--after", "0", "--json"]).succeeded().json();
-    let positions: Vec<u64> = all.iter().map(|event| event["position"].as_u64().unwrap()).collect();
+    let positions: Vec<u64> = all.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert_eq!(positions, (1..=positions.len() as u64).collect::<Vec<_>>());
     let newest = home.run(&["events", "tail", "-n", "2", "--json"]).succeeded().json();
     assert_eq!(newest, all[all.len() - 2..]);
