@@ -180,3 +180,15 @@ fn arguments_are_shown_as_they_are_on_one_line() {
     home.leave_waiting(r#"run echo "a\\b""#);
     home.run(&["approvals", "list"]).succeeded().says(r#"["a\\b"]"#);
 }
+
+#[test]
+fn a_request_is_shown_with_the_ten_messages_before_it() {
+    let home = Home::new();
+    for number in 1..=7 {
+        home.run(&["send", &format!("@ada hello {number}")]).succeeded();
+    }
+    let waiting = home.leave_waiting("run touch one");
+    let shown = home.run(&["approvals", "show", &waiting[0], "--json"]).succeeded();
+    let shown: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
+    assert_eq!(shown["context"].as_array().unwrap().len(), 10);
+}

@@ -17,6 +17,7 @@ on_both_stores!(
     an_unknown_vendor_is_named_in_a_notice,
     an_agent_without_a_model_is_told_apart,
     a_model_whose_code_panics_leaves_a_notice_and_the_engine_lives,
+    nothing_is_done_with_a_reply_that_broke_off,
     a_tool_whose_code_panics_has_failed_and_the_engine_lives,
     a_turn_that_calls_too_many_models_ends_with_a_visible_error,
     an_unknown_tool_and_broken_arguments_are_results_the_model_sees,
@@ -125,6 +126,39 @@ async fn a_model_whose_code_panics_leaves_a_notice_and_the_engine_lives(backend:
     stage.say("@bob and now?").await;
     stage.idle().await;
     assert_eq!(stage.said().await.last().unwrap(), "bob: Still fine.");
+}
+
+/// Streams the beginning of a reply and is cut off.
+#[derive(Debug)]
+struct CutOff;
+
+#[async_trait::async_trait]
+impl Model for CutOff {
+    async fn generate(
+        &self,
+        _: Request,
+        deltas: Deltas<'_>,
+    ) -> Result<Reply, agent_world_llm::Error> {
+        deltas(agent_world_llm::Delta::Text("I am going to run act".to_owned()));
+        let class = agent_world_llm::Class::StreamCut;
+        Err(agent_world_llm::Error::new(class, "cut", "the stream ended early"))
+    }
+}
+
+async fn nothing_is_done_with_a_reply_that_broke_off(backend: Backend) {
+    let tool = doing(free("act"));
+    let stage = Setup::of(&["ada"])
+        .vendor("cut", CutOff)
+        .tool(&tool)
+        .world(|world| world.agents[0].model = Some("cut/any".to_owned()))
+        .open(backend)
+        .await;
+    stage.say("@ada go").await;
+    stage.idle().await;
+    assert_eq!(notice_codes(&stage).await, [NoticeCode::ModelFailed]);
+    assert_eq!(tool.count(), 0);
+    let calls = stage.store.calls(&stage.chat, None, 10).await.unwrap();
+    assert!(calls.is_empty(), "{calls:?}");
 }
 
 async fn a_tool_whose_code_panics_has_failed_and_the_engine_lives(backend: Backend) {
