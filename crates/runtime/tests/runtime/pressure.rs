@@ -25,7 +25,6 @@ async fn idle_chats_leave_memory_and_come_back_for_a_message(backend: Backend) {
         stage.model.push("ada", Answer::text(text));
         stage.say("hello").await;
         stage.idle().await;
-        assert!(stage.engine.resident_chats() > 0);
         while stage.engine.resident_chats() > 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
