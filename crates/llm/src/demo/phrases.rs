@@ -10,8 +10,7 @@ use super::tricks::SHELL;
 /// Words by which the model finds that it has introduced itself.
 pub const INTRODUCTION_MARK: &str = "built-in demo model";
 pub const INTRODUCTION: &str = "(I am the built-in demo model: a handful of fixed rules that need no key \
-    and no network. I am not a language model and know only a few tricks; `help` lists them. For real \
-    answers, change this agent's model in its settings to one of a vendor you have set up.)";
+    and no network. I am not a language model and know only a few tricks; `help` lists them.)";
 pub const GREETING: &str = "Hello! Say `help` to see what I can do.";
 pub const WELCOME: &str = "You are welcome.";
 pub const NOTHING_NEW: &str = "There is nothing new for me to answer.";
