@@ -80,8 +80,8 @@ pub fn is_noticed(bug: &Bug) -> Result<Outcome, String> {
 
 fn at(copy: &Path, root: &Path, arguments: &str) -> Command {
     let mut command = cargo::command(arguments);
-    // Dependencies are built once for all copies.
-    command.current_dir(copy).env("CARGO_TARGET_DIR", root.join("target"));
+    // A folder of its own: cargo takes a copy for the original, and must never find the bug's code there.
+    command.current_dir(copy).env("CARGO_TARGET_DIR", root.join("target").join("planted-build"));
     command
 }
 
