@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -76,6 +76,14 @@ impl Life {
             mortal = false;
         }
         panic!("not at rest after {RETURNS} starts");
+    }
+
+    /// How long a life takes that nobody cuts short.
+    pub fn span(&self) -> Duration {
+        let message = self.message();
+        let began = Instant::now();
+        self.must_run(&["send", "-w", "demo", "--approve", "all", message.as_str()]);
+        began.elapsed()
     }
 
     fn message(&self) -> String {
