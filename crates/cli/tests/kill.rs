@@ -61,7 +61,7 @@ fn killed_anywhere_nothing_is_lost_and_nothing_runs_twice() {
     let (deaths, interrupted) = (deaths.into_inner(), interrupted.into_inner());
     println!("{runs} runs, {deaths} deaths, {interrupted} calls interrupted");
     // A campaign in which hardly anything dies proves little.
-    assert!(deaths * 3 > runs, "only {deaths} deaths in {runs} runs");
+    assert!(deaths * 2 > runs, "only {deaths} deaths in {runs} runs");
 }
 
 /// The named places come first, each with every pass in every scene; then random moments.
