@@ -323,7 +323,7 @@ fn text_beside_calls_and_reasoning_are_carried() {
               reasoning r1
               assistant: let me look
               c1: clock({})
-              unknown {"status":"completed","type":"web_search_call"}
+              unknown {"type":"web_search_call","status":"completed"}
               c1 gave: noon
             owed: model call of turn 1
         "#]],

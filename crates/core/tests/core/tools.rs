@@ -122,7 +122,7 @@ fn a_number_in_quotes_a_single_value_and_a_null_are_understood() {
         "#,
         expect![[r#"
             turn 1: reply with calls
-            call 1: ada wants search({"limit":3,"words":["engine"]}), allowed
+            call 1: ada wants search({"words":["engine"],"limit":3}), allowed
             owed: run call 1
         "#]],
     );
