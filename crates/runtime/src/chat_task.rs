@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_world_core::Timestamp;
+use agent_world_core::chat::Life;
 use agent_world_core::command::{Command, Rejection, ToolResult};
 use agent_world_core::config::{Rules, World};
 use agent_world_core::event::Output;
@@ -228,7 +229,9 @@ impl ChatTask {
         if self.held_up {
             return RETRY;
         }
-        let grace = match (self.is_quiet(), self.lingers) {
+        // Nothing more follows in a chat that was deleted.
+        let lingers = self.lingers && self.ledger.chat.life == Life::Living;
+        let grace = match (self.is_quiet(), lingers) {
             (false, _) => Duration::from_secs(3600),
             (true, true) => self.shared.options.idle_grace,
             (true, false) => Duration::ZERO,

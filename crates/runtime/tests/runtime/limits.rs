@@ -17,6 +17,7 @@ on_both_stores!(
     a_key_means_something_within_its_chat_only,
     a_key_used_for_something_else_is_refused,
     a_world_deleted_by_another_process_takes_its_work_along,
+    a_deleted_chat_leaves_memory_at_once,
     a_decision_after_the_expiry_is_refused_though_nobody_kept_the_time,
 );
 
@@ -46,7 +47,12 @@ async fn a_key_used_for_something_else_is_refused(backend: Backend) {
 async fn a_world_deleted_by_another_process_takes_its_work_along(backend: Backend) {
     let held = gate();
     let tool = doing(free("act")).held_by(&held);
-    let stage = Setup::of(&["ada"]).tool(&tool).open(backend).await;
+    let stage = Setup::of(&["ada"])
+        .tool(&tool)
+        // Nobody leaves memory in this scene for want of something to do.
+        .options(|options| options.idle_grace = Duration::from_secs(3_600))
+        .open(backend)
+        .await;
     stage.model.push("ada", Answer::call("act", json!({"what": "forever"})));
     stage.say("@ada go").await;
     tool.received(1).await;
@@ -58,6 +64,20 @@ async fn a_world_deleted_by_another_process_takes_its_work_along(backend: Backen
     assert!(tool.invocations()[0].cancelled.is_cancelled(), "its tool was ended");
     let refused = stage.engine.post(&stage.chat, NewMessage::human("anybody?")).await;
     assert!(refused.is_err(), "{refused:?}");
+}
+
+async fn a_deleted_chat_leaves_memory_at_once(backend: Backend) {
+    let stage = Setup::of(&["ada"])
+        .options(|options| options.idle_grace = Duration::from_secs(3_600))
+        .open(backend)
+        .await;
+    stage.say("@ada hello").await;
+    stage.idle().await;
+    let others = stage.engine.resident_chats() - 1;
+    stage.engine.delete_chat(&stage.chat, "joe").await.unwrap();
+    while stage.engine.resident_chats() > others {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 async fn a_decision_after_the_expiry_is_refused_though_nobody_kept_the_time(backend: Backend) {
