@@ -78,7 +78,7 @@ fn outcome(state: &ApprovalState) -> Map<String, Value> {
         }
         ApprovalState::Decided { decision, by, at } => {
             let by = decider(by);
-            match decision {
+            match &**decision {
                 Decision::Denied { reason } => json!({
                     "state": "denied", "decision": "deny", "reason": reason,
                     "decided_by": by, "decided_at": at,

@@ -55,7 +55,29 @@ pub enum Part {
         #[serde(flatten)]
         extra: Map<String, Value>,
     },
-    /// Images, files and whatever a vendor adds: carried, never interpreted here.
+    /// By an address (which may be a `data:` URL) or by the id of a file that the vendor has.
+    InputImage {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        image_url: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_id: Option<String>,
+        #[serde(flatten)]
+        extra: Map<String, Value>,
+    },
+    /// By its content as a `data:` URL, by an address or by the id of a file that the vendor has.
+    InputFile {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        filename: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_data: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_url: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_id: Option<String>,
+        #[serde(flatten)]
+        extra: Map<String, Value>,
+    },
+    /// Whatever a vendor adds: carried, never interpreted here.
     #[serde(untagged)]
     Unknown(Value),
 }
@@ -128,11 +150,11 @@ pub enum Finish {
 
 impl Item {
     pub fn user(text: impl Into<String>) -> Self {
-        Self::message(Role::User, Part::InputText { text: text.into(), extra: Map::new() })
+        Self::message(Role::User, Part::said(Role::User, text))
     }
 
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self::message(Role::Assistant, Part::OutputText { text: text.into(), extra: Map::new() })
+        Self::message(Role::Assistant, Part::said(Role::Assistant, text))
     }
 
     pub fn call(call_id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
@@ -164,7 +186,16 @@ impl Part {
         match self {
             Part::InputText { text, .. } | Part::OutputText { text, .. } => Some(text),
             Part::Refusal { refusal, .. } => Some(refusal),
-            Part::Unknown(_) => None,
+            Part::InputImage { .. } | Part::InputFile { .. } | Part::Unknown(_) => None,
+        }
+    }
+
+    /// A text in the words of the format: what a model said, or what it is told.
+    pub fn said(role: Role, text: impl Into<String>) -> Self {
+        let (text, extra) = (text.into(), Map::new());
+        match role {
+            Role::Assistant => Self::OutputText { text, extra },
+            Role::User | Role::System | Role::Developer => Self::InputText { text, extra },
         }
     }
 }

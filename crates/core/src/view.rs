@@ -134,7 +134,7 @@ pub struct ApprovalView {
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalState {
     Pending,
-    Decided { decision: Decision, by: Decider, at: Timestamp },
+    Decided { decision: Box<Decision>, by: Decider, at: Timestamp },
     Expired { at: Timestamp },
     Withdrawn { reason: String, at: Timestamp },
 }
@@ -447,7 +447,7 @@ fn decided_rows(before: &Chat, after: &Chat, decided: &ApprovalDecided, place: P
         return Vec::new();
     };
     let state = ApprovalState::Decided {
-        decision: decided.decision.clone(),
+        decision: Box::new(decided.decision.clone()),
         by: decided.by.clone(),
         at: place.at,
     };

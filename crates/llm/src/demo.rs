@@ -13,11 +13,11 @@ mod tricks;
 
 use std::time::Duration;
 
-use agent_world_core::item::{Item, Reply, Usage};
+use agent_world_core::item::{Item, Usage};
 use agent_world_core::prompt::TITLE_INSTRUCTIONS;
-use async_trait::async_trait;
+use async_stream::try_stream;
 
-use crate::{Delta, Deltas, Error, Model, Request};
+use crate::{Draft, Events, Model, Request};
 use conversation::{Entry, Heard, Speaker};
 use tricks::Wish;
 
@@ -29,18 +29,38 @@ const LONGEST_COUNT: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Demo;
 
-#[async_trait]
 impl Model for Demo {
-    async fn generate(&self, request: Request, deltas: Deltas<'_>) -> Result<Reply, Error> {
-        let answer = answer(&request);
-        if request.stream
-            && let Answer::Text { text, pace } = &answer
-        {
-            deliver(text, *pace, deltas).await;
-        }
-        let items = answer.into_items(&request);
-        let usage = estimate(&request, &items);
-        Ok(Reply { usage, ..Reply::of(items) })
+    fn stream(&self, request: Request) -> Events {
+        Box::pin(try_stream! {
+            let answer = answer(&request);
+            let mut draft = Draft::new();
+            draft.response_mut().model.clone_from(&request.model);
+            if request.stream
+                && let Answer::Text { text, pace } = &answer
+            {
+                for (pause, piece) in pieces(text, *pace) {
+                    if !pause.is_zero() {
+                        tokio::time::sleep(pause).await;
+                    }
+                    draft.say(piece);
+                    for event in draft.take_events() {
+                        yield event;
+                    }
+                }
+            }
+            let items = answer.into_items(&request);
+            draft.usage(estimate(&request, &items).into());
+            // What was told in pieces is told whole as well, and is the same.
+            if draft.response().output.is_empty() {
+                for item in items {
+                    draft.add(item);
+                }
+            }
+            draft.complete();
+            for event in draft.take_events() {
+                yield event;
+            }
+        })
     }
 }
 
@@ -170,16 +190,14 @@ impl Answer {
     }
 }
 
-async fn deliver(text: &str, pace: Pace, deltas: Deltas<'_>) {
-    let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
-    let count = u32::try_from(words.len()).unwrap_or(u32::MAX).max(1);
-    let pause = LONGEST_PAUSE.min(LONGEST_COUNT / count);
-    for word in words {
-        deltas(Delta::Text(word.to_owned()));
-        if pace == Pace::Counting {
-            tokio::time::sleep(pause).await;
-        }
-    }
+/// The words of a text, each with the pause before it.
+fn pieces(text: &str, pace: Pace) -> impl Iterator<Item = (Duration, &str)> {
+    let count = u32::try_from(text.split_inclusive(char::is_whitespace).count());
+    let pause = match pace {
+        Pace::AtOnce => Duration::ZERO,
+        Pace::Counting => LONGEST_PAUSE.min(LONGEST_COUNT / count.unwrap_or(u32::MAX).max(1)),
+    };
+    text.split_inclusive(char::is_whitespace).map(move |word| (pause, word))
 }
 
 /// An estimate: one token for each word. The demo model has no tokens and costs nothing.

@@ -1,22 +1,23 @@
 //! Checks each trick of the demo model, and that it neither loops nor addresses anybody by accident.
 //! A conversation is written as items; a reply is read back the way the runtime does it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use agent_world_core::config::ToolSpec;
 use agent_world_core::ids::AgentId;
-use agent_world_core::item::FunctionCall;
+use agent_world_core::item::{FunctionCall, Reply};
 use agent_world_core::mention::{self, Roster};
 use agent_world_core::sender::Sender;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::*;
+use crate::{Delta, Event, Tool, complete};
 
 const INTRODUCED: &str = "I am the built-in demo model.";
 
-fn tool(name: &str) -> Arc<ToolSpec> {
-    Arc::new(ToolSpec::new(name, "", json!({"type": "object"})))
+fn tool(name: &str) -> Tool {
+    Tool::from(&ToolSpec::new(name, "", json!({"type": "object"})))
 }
 
 fn request(items: Vec<Item>) -> Request {
@@ -25,11 +26,8 @@ fn request(items: Vec<Item>) -> Request {
         instructions: "Be helpful.".to_owned(),
         input: items.into_iter().map(Arc::new).collect(),
         tools: vec![tool("shell_cmd"), tool("read_file")],
-        temperature: None,
-        max_output_tokens: None,
-        reasoning_effort: None,
-        parallel_tool_calls: true,
         stream: true,
+        ..Request::default()
     }
 }
 
@@ -344,16 +342,16 @@ async fn a_count_is_streamed_word_by_word_within_about_a_second() {
     for (message, stream, slow) in
         [("count to 100", true, true), ("count to 100", false, false), ("help", true, false)]
     {
-        let seen = Mutex::new(String::new());
-        let deltas = |delta| match delta {
-            Delta::Text(text) => seen.lock().unwrap().push_str(&text),
-            Delta::Reasoning(_) => panic!("the demo model does not reason"),
-        };
+        let mut seen = String::new();
         let request = Request { stream, ..request(vec![Item::user(message)]) };
         let start = Instant::now();
-        let reply = Demo.generate(request, &deltas).await.unwrap();
-        let seen = seen.into_inner().unwrap();
-        assert_eq!(seen, if stream { reply.spoken() } else { String::new() });
+        let reply = complete(Demo.stream(request), |event| match event {
+            Event::Delta { delta: Delta::Text(text), .. } => seen.push_str(text),
+            Event::Delta { .. } => panic!("the demo model only talks"),
+            _ => {}
+        });
+        let reply = reply.await.unwrap();
+        assert_eq!(seen, if stream { reply.output_text() } else { String::new() });
         assert_eq!(!start.elapsed().is_zero(), slow, "{message}");
         assert!(start.elapsed() <= Duration::from_millis(1_500), "{message}");
     }
@@ -362,8 +360,8 @@ async fn a_count_is_streamed_word_by_word_within_about_a_second() {
 #[tokio::test]
 async fn usage_is_estimated_by_words_and_the_reply_depends_on_the_request_alone() {
     let request = request(vec![Item::user("run ls")]);
-    let reply = Demo.generate(request.clone(), &|_| {}).await.unwrap();
-    assert_eq!(reply, Demo.generate(request, &|_| {}).await.unwrap());
+    let reply = Demo.generate(request.clone()).await.unwrap();
+    assert_eq!(reply, Demo.generate(request).await.unwrap());
     let expected = Usage { input_tokens: 4, output_tokens: 2, total_tokens: 6, ..Usage::default() };
-    assert_eq!(reply.usage, expected);
+    assert_eq!(Reply::from(reply).usage, expected);
 }

@@ -1,72 +1,76 @@
-//! Turns a prompt in Responses format into a model's reply. Bytes in, items out.
+//! Asks language models of many vendors in one format: a request in the OpenAI *Responses* format goes in, items come
+//! out, whole or piece by piece. Bytes in, items out.
 //!
 //! A provider only answers: it never runs a tool, touches storage or emits an event, and this crate's
 //! dependencies make sure of it.
 
+pub mod anthropic;
+mod capabilities;
+pub mod chat;
+pub mod credentials;
 pub mod demo;
+pub mod dialect;
+mod draft;
 mod error;
+mod event;
+pub mod explain;
+pub mod frames;
+pub mod google;
+mod json;
+mod models;
+mod names;
+pub mod ollama;
+pub mod openai;
+pub mod origin;
+pub mod provider;
+mod request;
+pub mod resource;
+mod response;
 pub mod scripted;
+mod secret;
+pub mod settings;
+pub mod transport;
+pub mod vendors;
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
-use agent_world_core::config::ToolSpec;
-use agent_world_core::item::{Item, Reply};
 use async_trait::async_trait;
 
+pub use capabilities::{Accepts, Capabilities, Thinking};
+pub use draft::{Draft, Thought};
 pub use error::{Class, Error};
+pub use event::{Delta, Event, Events, all_of, complete, whole};
+pub use json::{Json, is_strict, schema_of};
+pub use models::Models;
+pub use names::Names;
+pub use provider::Provider;
+pub use request::{
+    Format, FunctionTool, JsonSchema, ReasoningOptions, Request, Text, Tool, ToolChoice, input_from,
+};
+pub use response::{
+    Failure, IncompleteDetails, InputDetails, OutputDetails, Response, Status, Usage,
+};
+pub use secret::{ExposeSecret, SecretString};
+pub use transport::Transport;
 
-/// One call of a model.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The model's name without its vendor.
-    pub model: String,
-    pub instructions: String,
-    pub input: Vec<Arc<Item>>,
-    pub tools: Vec<Arc<ToolSpec>>,
-    pub temperature: Option<f64>,
-    pub max_output_tokens: Option<u64>,
-    pub reasoning_effort: Option<String>,
-    pub parallel_tool_calls: bool,
-    /// Whether deltas are wanted; the reply is the same either way.
-    pub stream: bool,
-}
-
-/// A piece of a reply while it is being made. Never the truth: the reply is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delta {
-    Text(String),
-    Reasoning(String),
-}
-
-/// Where deltas go. Called in order; must not block.
-pub type Deltas<'a> = &'a (dyn Fn(Delta) + Send + Sync);
-
-/// Something that answers prompts. Dropping the future cancels the call.
+/// Something that answers requests. Dropping what it gave cancels the call.
 #[async_trait]
 pub trait Model: fmt::Debug + Send + Sync {
-    async fn generate(&self, request: Request, deltas: Deltas<'_>) -> Result<Reply, Error>;
-}
+    /// The reply as it is made; its last event is the complete response.
+    fn stream(&self, request: Request) -> Events;
 
-/// The vendors that can be asked, by the first part of `vendor/model`.
-#[derive(Clone, Debug, Default)]
-pub struct Models {
-    vendors: BTreeMap<String, Arc<dyn Model>>,
-}
-
-impl Models {
-    pub fn with(mut self, vendor: impl Into<String>, model: Arc<dyn Model>) -> Self {
-        self.vendors.insert(vendor.into(), model);
-        self
+    /// The reply when it is complete.
+    async fn generate(&self, request: Request) -> Result<Response, Error> {
+        complete(self.stream(request), |_| {}).await
     }
 
-    /// The vendor and the model's own name behind `vendor/model`.
-    pub fn find<'a>(&self, name: &'a str) -> Result<(Arc<dyn Model>, &'a str), Error> {
-        let (vendor, model) = name.split_once('/').unwrap_or((name, ""));
-        match self.vendors.get(vendor) {
-            Some(found) => Ok((Arc::clone(found), model)),
-            None => Err(Error::unknown_vendor(vendor, self.vendors.keys().map(String::as_str))),
-        }
+    /// What a model can do, as far as it is known.
+    fn capabilities(&self, _model: &str) -> Capabilities {
+        Capabilities::default()
+    }
+
+    /// Whether the vendor can be reached and takes our key, without asking a model anything.
+    async fn validate_access(&self) -> Result<(), Error> {
+        Ok(())
     }
 }

@@ -9,12 +9,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agent_world_core::item::{Item, Reply, Usage};
+use agent_world_core::item::{Finish, Item, MessageItem, Reply, Role, Usage};
+use async_stream::try_stream;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-use crate::{Class, Delta, Deltas, Error, Model, Request};
+use crate::{Class, Delta, Draft, Error, Event, Events, Model, Request, Response};
 
 const VENDOR: &str = "scripted";
 
@@ -123,27 +124,69 @@ impl fmt::Debug for Scripted {
 
 #[async_trait]
 impl Model for Scripted {
-    async fn generate(&self, request: Request, deltas: Deltas<'_>) -> Result<Reply, Error> {
-        let answer = self.take(&request);
-        if !answer.delay.is_zero() {
-            tokio::time::sleep(answer.delay).await;
-        }
-        pass(answer.before.as_deref()).await;
-        if request.stream
-            && let Ok(reply) = &answer.result
-        {
-            for chunk in chunks(&reply.spoken(), answer.chunk) {
-                deltas(Delta::Text(chunk));
-                // Lets a subscriber see one chunk before the next.
-                tokio::task::yield_now().await;
+    fn stream(&self, request: Request) -> Events {
+        let script = self.clone();
+        Box::pin(try_stream! {
+            let answer = script.take(&request);
+            answer.wait().await;
+            let reply = answer.result.clone()?;
+            let mut draft = Draft::new();
+            draft.response_mut().model.clone_from(&request.model);
+            for item in reply.items {
+                match item {
+                    Item::Message(message) if message.role == Role::Assistant => {
+                        let chunks = chunks(&message.text(), answer.chunk);
+                        let index = draft.open(Item::Message(message_without_text(&message)));
+                        for event in draft.take_events() {
+                            yield event;
+                        }
+                        for chunk in chunks {
+                            yield Event::Delta { index, part: 0, delta: Delta::Text(chunk) };
+                            // Lets a subscriber see one chunk before the next.
+                            tokio::task::yield_now().await;
+                        }
+                        if let Some(told) = draft.item_mut(index) {
+                            *told = Item::Message(message);
+                        }
+                        draft.close(index);
+                    }
+                    item => {
+                        draft.add(item);
+                    }
+                }
             }
-        }
+            pass(answer.after.as_deref()).await;
+            draft.usage(reply.usage.into());
+            match reply.finish {
+                Finish::Completed => draft.complete(),
+                Finish::Incomplete { reason } => draft.incomplete(&reason),
+            }
+            for event in draft.take_events() {
+                yield event;
+            }
+        })
+    }
+
+    async fn generate(&self, request: Request) -> Result<Response, Error> {
+        let answer = self.take(&request);
+        answer.wait().await;
         pass(answer.after.as_deref()).await;
-        answer.result
+        answer.result.map(Response::from)
     }
 }
 
+fn message_without_text(message: &MessageItem) -> MessageItem {
+    MessageItem { content: Vec::new(), ..message.clone() }
+}
+
 impl Answer {
+    async fn wait(&self) {
+        if !self.delay.is_zero() {
+            tokio::time::sleep(self.delay).await;
+        }
+        pass(self.before.as_deref()).await;
+    }
+
     pub fn text(text: impl Into<String>) -> Self {
         Self::from(Reply::text(text))
     }

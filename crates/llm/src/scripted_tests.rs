@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::complete;
 
 fn request(model: &str) -> Request {
     Request {
@@ -11,17 +12,14 @@ fn request(model: &str) -> Request {
         instructions: String::new(),
         input: vec![Arc::new(Item::user("hello"))],
         tools: Vec::new(),
-        temperature: None,
-        max_output_tokens: None,
-        reasoning_effort: None,
-        parallel_tool_calls: true,
         stream: true,
+        ..Request::default()
     }
 }
 
 async fn ask(model: &Scripted, name: &str) -> Result<String, Class> {
-    let reply = model.generate(request(name), &|_| {}).await;
-    reply.map(|reply| reply.spoken()).map_err(|error| error.class)
+    let reply = model.generate(request(name)).await;
+    reply.map(|reply| reply.output_text()).map_err(|error| error.class)
 }
 
 #[tokio::test]
@@ -47,24 +45,23 @@ async fn a_closure_answers_what_no_queue_does() {
 }
 
 #[tokio::test]
-async fn text_is_streamed_in_chunks_only_when_wanted() {
+async fn text_is_streamed_in_chunks() {
     let model = Scripted::performing(|_| Answer::text("añb¢c").in_chunks(2));
-    for (stream, expected) in [(true, vec!["añ", "b¢", "c"]), (false, vec![])] {
-        let seen = Mutex::new(Vec::new());
-        let deltas = |delta| seen.lock().unwrap().push(delta);
-        let request = Request { stream, ..request("ada") };
-        let reply = model.generate(request, &deltas).await.unwrap();
-        assert_eq!(reply.spoken(), "añb¢c");
-        let expected: Vec<Delta> = expected.into_iter().map(|t| Delta::Text(t.into())).collect();
-        assert_eq!(seen.into_inner().unwrap(), expected);
-    }
+    let mut seen = Vec::new();
+    let reply = complete(model.stream(request("ada")), |event| {
+        if let Event::Delta { delta: Delta::Text(text), .. } = event {
+            seen.push(text.clone());
+        }
+    });
+    assert_eq!(reply.await.unwrap().output_text(), "añb¢c");
+    assert_eq!(seen, ["añ", "b¢", "c"]);
 }
 
 #[tokio::test]
 async fn calls_are_made_at_once_and_numbered() {
     let model = Scripted::new();
     model.push("", Answer::calls([("first", json!({"a": 1})), ("second", json!({}))]));
-    let reply = model.generate(request(""), &|_| {}).await.unwrap();
+    let reply = model.generate(request("")).await.unwrap();
     let calls: Vec<(&str, &str, &str)> = reply
         .calls()
         .map(|call| (call.call_id.as_str(), call.name.as_str(), call.arguments.as_str()))
@@ -89,8 +86,12 @@ async fn a_held_answer_comes_when_it_is_released() {
     let (sender, mut deltas) = tokio::sync::mpsc::unbounded_channel();
     let handle = model.clone();
     let task = tokio::spawn(async move {
-        let deltas = move |delta| sender.send(delta).unwrap();
-        handle.generate(request("ada"), &deltas).await.unwrap().spoken()
+        let tell = move |event: &Event| {
+            if let Event::Delta { delta, .. } = event {
+                sender.send(delta.clone()).unwrap();
+            }
+        };
+        complete(handle.stream(request("ada")), tell).await.unwrap().output_text()
     });
     model.received(1).await;
     tokio::time::sleep(Duration::from_secs(60)).await;

@@ -118,6 +118,12 @@ impl Builder {
         self
     }
 
+    /// Further vendors; of two with the same name, the one added last.
+    pub fn models(mut self, models: Models) -> Self {
+        self.models = self.models.and(models);
+        self
+    }
+
     pub fn tool(mut self, tool: Arc<dyn agent_world_tools::Tool>) -> Result<Self, Unusable> {
         self.tools.add(tool)?;
         Ok(self)

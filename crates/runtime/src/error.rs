@@ -47,7 +47,7 @@ fn settled_text(approval: &ApprovalView) -> String {
             format!("approval {id} was withdrawn at {at}: {reason}")
         }
         ApprovalState::Decided { decision, by, at } => {
-            let decided = match decision {
+            let decided = match **decision {
                 Decision::Approved { .. } => "approved",
                 Decision::Denied { .. } => "denied",
             };

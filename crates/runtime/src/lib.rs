@@ -15,6 +15,7 @@ mod ledger;
 mod read_result;
 mod recover;
 mod standing;
+mod with_tools;
 mod worlds;
 
 pub use agent_world_core as core;
@@ -27,6 +28,7 @@ pub use environment::{Environment, System};
 pub use error::Error;
 pub use feed::{Chunk, FeedItem, Subscription};
 pub use standing::Standing;
+pub use with_tools::{Answered, Progress, Statistics, Unanswered, WithTools};
 
 /// The README's program is compiled with the tests, so that it stays true.
 #[cfg(doctest)]

@@ -53,3 +53,5 @@ mod pressure;
 mod restarts;
 #[path = "runtime/settings.rs"]
 mod settings;
+#[path = "runtime/with_tools.rs"]
+mod with_tools;

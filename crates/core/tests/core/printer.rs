@@ -339,8 +339,10 @@ pub fn activity(activity: &Activity) -> String {
 pub fn approval(view: &ApprovalView) -> String {
     let state = match &view.state {
         ApprovalState::Pending => "pending".to_owned(),
-        ApprovalState::Decided { decision: Decision::Approved { .. }, .. } => "approved".to_owned(),
-        ApprovalState::Decided { decision: Decision::Denied { .. }, .. } => "denied".to_owned(),
+        ApprovalState::Decided { decision, .. } => match **decision {
+            Decision::Approved { .. } => "approved".to_owned(),
+            Decision::Denied { .. } => "denied".to_owned(),
+        },
         ApprovalState::Expired { .. } => "expired".to_owned(),
         ApprovalState::Withdrawn { .. } => "withdrawn".to_owned(),
     };

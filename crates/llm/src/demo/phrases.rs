@@ -1,9 +1,7 @@
 //! The demo model's sentences, and how it repeats what others wrote without acting on it.
 //! Called by `demo`'s other parts. No sentence here opens a line with a mention, except those for the human.
 
-use std::sync::Arc;
-
-use agent_world_core::config::ToolSpec;
+use crate::Tool;
 
 use super::tricks::SHELL;
 
@@ -23,9 +21,9 @@ pub const NO_ANSWER_TO_AGENT: &str =
 /// Longest piece of somebody's words that is repeated.
 const LONGEST_ECHO: usize = 200;
 
-pub fn help(tools: &[Arc<ToolSpec>]) -> String {
+pub fn help(tools: &[Tool]) -> String {
     let mut lines = vec!["These are my tricks:"];
-    if tools.iter().any(|spec| spec.name == SHELL) {
+    if tools.iter().any(|spec| spec.function_name() == Some(SHELL)) {
         lines.extend([
             "- `run ls -l` or `$ ls -l` runs a command, once it is approved",
             "- `run date; run uptime`, or one on each line, runs several at the same time",
@@ -40,7 +38,8 @@ pub fn help(tools: &[Arc<ToolSpec>]) -> String {
         "- `count to 20` shows how an answer is streamed",
         "- `hello` and `help`, of course",
     ]);
-    let names: Vec<String> = tools.iter().map(|spec| format!("`{}`", spec.name)).collect();
+    let names: Vec<String> =
+        tools.iter().filter_map(Tool::function_name).map(|name| format!("`{name}`")).collect();
     let offer = match names.as_slice() {
         [] => "No tool is offered to me, so I cannot run anything.".to_owned(),
         names => format!("Tools offered to me: {}.", names.join(", ")),

@@ -1,10 +1,9 @@
 //! Decides what a message asks of the demo model. One small rule for each trick, tried line by line.
 //! Called by `demo`. Never answers by itself, and calls only tools that were offered.
 
-use std::sync::Arc;
-
-use agent_world_core::config::ToolSpec;
 use serde_json::{Map, Value, json};
+
+use crate::Tool;
 
 use super::Call;
 use super::conversation::mention;
@@ -47,7 +46,7 @@ pub enum Wish {
 }
 
 /// What a message asks for, line by line; lines without a trick in them count only if no line has one.
-pub fn read(text: &str, tools: &[Arc<ToolSpec>]) -> Vec<Wish> {
+pub fn read(text: &str, tools: &[Tool]) -> Vec<Wish> {
     // A bare `@ada!` is a way to say hello.
     if text.chars().all(|c| c.is_whitespace() || c.is_ascii_punctuation()) {
         return vec![Wish::Greet];
@@ -62,7 +61,7 @@ pub fn is_question(text: &str) -> bool {
     text.trim_end().ends_with('?') || QUESTION_WORDS.contains(&first)
 }
 
-fn read_line(line: &str, tools: &[Arc<ToolSpec>]) -> Vec<Wish> {
+fn read_line(line: &str, tools: &[Tool]) -> Vec<Wish> {
     let line = line.trim();
     let line = after_word(line, "please").unwrap_or(line);
     if let Some(commands) = command_lines(line) {
@@ -77,7 +76,7 @@ fn read_line(line: &str, tools: &[Arc<ToolSpec>]) -> Vec<Wish> {
     plain_wish(&plain(line), tools).into_iter().collect()
 }
 
-fn plain_wish(plain: &str, tools: &[Arc<ToolSpec>]) -> Option<Wish> {
+fn plain_wish(plain: &str, tools: &[Tool]) -> Option<Wish> {
     if let Some((_, words)) = SAYINGS.iter().find(|(saying, _)| *saying == plain) {
         return Some(shell(words.iter().map(|word| (*word).to_owned()).collect(), tools));
     }
@@ -146,7 +145,7 @@ fn split_at_semicolons(text: &str) -> Vec<&str> {
     pieces.map(str::trim).filter(|piece| !piece.is_empty()).collect()
 }
 
-fn run(command: &str, tools: &[Arc<ToolSpec>]) -> Wish {
+fn run(command: &str, tools: &[Tool]) -> Wish {
     let Some(words) = shlex::split(command) else {
         return Wish::Say(phrases::unclosed_quote(command));
     };
@@ -156,7 +155,7 @@ fn run(command: &str, tools: &[Arc<ToolSpec>]) -> Wish {
     }
 }
 
-fn shell(words: Vec<String>, tools: &[Arc<ToolSpec>]) -> Wish {
+fn shell(words: Vec<String>, tools: &[Tool]) -> Wish {
     let line = words.join(" ");
     let mut words = words.into_iter();
     match words.next() {
@@ -170,7 +169,7 @@ fn shell(words: Vec<String>, tools: &[Arc<ToolSpec>]) -> Wish {
 }
 
 /// `call TOOL {"name": "value"}`. Anything else that begins with `call` is ordinary talk.
-fn call(rest: &str, tools: &[Arc<ToolSpec>]) -> Option<Wish> {
+fn call(rest: &str, tools: &[Tool]) -> Option<Wish> {
     let (tool, text) = match rest.split_once(char::is_whitespace) {
         Some((tool, text)) => (tool, text.trim()),
         None => (rest, ""),
@@ -188,8 +187,8 @@ fn call(rest: &str, tools: &[Arc<ToolSpec>]) -> Option<Wish> {
     })
 }
 
-fn offered(tool: &str, tools: &[Arc<ToolSpec>]) -> bool {
-    tools.iter().any(|spec| spec.name == tool)
+fn offered(tool: &str, tools: &[Tool]) -> bool {
+    tools.iter().any(|spec| spec.function_name() == Some(tool))
 }
 
 /// `@bob and @carol, what time is it?` becomes a line that addresses both.

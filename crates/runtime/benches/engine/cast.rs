@@ -9,7 +9,7 @@ use agent_world_core::config::{Agent, ToolSpec, World};
 use agent_world_core::event::{Event, Output};
 use agent_world_core::ids::{ChatId, WorldId};
 use agent_world_core::item::{Item, Reply};
-use agent_world_llm::{Deltas, Error, Model, Request};
+use agent_world_llm::{Events, Model, Request, Response, whole};
 use agent_world_runtime::{Engine, FeedItem, NewMessage, Options};
 use agent_world_store::{Scope, Store, StoredEvent};
 use agent_world_tools::{Failure, Invocation, Tool};
@@ -22,16 +22,16 @@ pub const WORLD: &str = "bench";
 #[derive(Debug)]
 struct Quick;
 
-#[async_trait::async_trait]
 impl Model for Quick {
-    async fn generate(&self, request: Request, _: Deltas<'_>) -> Result<Reply, Error> {
+    fn stream(&self, request: Request) -> Events {
         let has_result =
             matches!(request.input.last().map(Arc::as_ref), Some(Item::FunctionCallOutput(_)));
-        Ok(if request.model == "talk" || has_result {
+        let reply = if request.model == "talk" || has_result {
             Reply::text("It has been taken care of, and nothing else was touched.")
         } else {
             Reply::of(vec![Item::call("call", "act", &json!({"what": "tidy up the workshop"}))])
-        })
+        };
+        whole(async move { Ok(Response::from(reply)) })
     }
 }
 

@@ -8,7 +8,7 @@ use agent_world_core::config::World;
 use agent_world_core::ids::{AgentId, ChatId, MessageId, TurnId};
 use agent_world_core::item::Reply;
 use agent_world_core::prompt::Prompt;
-use agent_world_llm::{Delta, Request};
+use agent_world_llm::{Event, ReasoningOptions, Request, Tool, complete};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Shared;
@@ -77,24 +77,37 @@ async fn generate(
         model: own_name.to_owned(),
         instructions: prompt.instructions,
         input: prompt.items,
-        tools: prompt.tools,
+        tools: prompt.tools.iter().map(|tool| Tool::from(&**tool)).collect(),
         temperature: agent.temperature,
         max_output_tokens: agent.max_output_tokens,
-        reasoning_effort: agent.reasoning_effort.clone(),
-        parallel_tool_calls: agent.parallel_tool_calls,
+        reasoning: agent
+            .reasoning_effort
+            .clone()
+            .map(|effort| ReasoningOptions { effort: Some(effort), ..ReasoningOptions::default() }),
+        parallel_tool_calls: Some(agent.parallel_tool_calls),
+        // The log is the memory: the vendor need not keep one, and gets what it said before from us.
+        store: Some(false),
+        prompt_cache_key: Some(job.chat.to_string()),
         stream: world.streams(agent),
+        ..Request::default()
     };
-    let streams = request.stream;
-    let pieces = |delta: Delta| {
-        if streams {
-            match delta {
-                Delta::Text(text) => shared.feed.piece(&job.reply, &text, ""),
-                Delta::Reasoning(text) => shared.feed.piece(&job.reply, "", &text),
-            }
+    let answered = if request.stream {
+        let events = model.stream(request);
+        complete(events, |event| pass_on(shared, job, event)).await
+    } else {
+        model.generate(request).await
+    };
+    let answer = answered.map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), Reply::from(answer)))
+}
+
+fn pass_on(shared: &Shared, job: &Job, event: &Event) {
+    if let Event::Delta { delta, .. } = event {
+        let (text, thought) = (delta.spoken().unwrap_or(""), delta.thought().unwrap_or(""));
+        if !(text.is_empty() && thought.is_empty()) {
+            shared.feed.piece(&job.reply, text, thought);
         }
-    };
-    let answer = model.generate(request, &pieces).await.map_err(|error| error.to_string())?;
-    Ok((name.to_owned(), answer))
+    }
 }
 
 /// Announces pieces for as long as it lives, also when the call is cancelled or breaks down.

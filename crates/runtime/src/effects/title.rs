@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agent_world_core::command::{Command, TitleProposal};
 use agent_world_core::config::World;
+use agent_world_core::item::Reply;
 use agent_world_core::prompt::Prompt;
 use agent_world_llm::Request;
 use tokio_util::sync::CancellationToken;
@@ -43,13 +44,11 @@ async fn propose(shared: &Shared, world: &World, prompt: Prompt) -> Result<Title
         model: own_name.to_owned(),
         instructions: prompt.instructions,
         input: prompt.items,
-        tools: Vec::new(),
-        temperature: None,
         max_output_tokens: Some(TITLE_TOKENS),
-        reasoning_effort: None,
-        parallel_tool_calls: false,
-        stream: false,
+        store: Some(false),
+        ..Request::default()
     };
-    let answer = model.generate(request, &|_| {}).await.map_err(|error| error.to_string())?;
+    let answer = model.generate(request).await.map_err(|error| error.to_string())?;
+    let answer = Reply::from(answer);
     Ok(TitleProposal { text: answer.spoken(), model: name.to_owned(), usage: answer.usage })
 }

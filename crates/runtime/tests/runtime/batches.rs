@@ -115,7 +115,7 @@ async fn without_parallel_tool_calls_one_runs_after_another(backend: Backend) {
     stage.model.push("ada", Answer::text("Done."));
     stage.say("go").await;
     tool.received(1).await;
-    assert!(!stage.model.requests()[0].parallel_tool_calls);
+    assert_eq!(stage.model.requests()[0].parallel_tool_calls, Some(false));
     // Approved already, the second waits for the first; the third for both.
     let asked = stage.pending(1).await;
     stage.approve(&asked[0].id, Scope::Once).await;

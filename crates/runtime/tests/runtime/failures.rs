@@ -2,9 +2,8 @@
 
 use agent_world_core::chat::CallState;
 use agent_world_core::event::{Event, NoticeCode, Outcome};
-use agent_world_core::item::Reply;
 use agent_world_llm::scripted::{Answer, Scripted};
-use agent_world_llm::{Class, Deltas, Model, Request};
+use agent_world_llm::{Class, Draft, Events, Model, Request};
 use agent_world_tools::scripted::Scripted as ScriptedTool;
 
 use crate::props::{call, doing, free, shown};
@@ -103,9 +102,8 @@ async fn an_agent_without_a_model_is_told_apart(backend: Backend) {
 #[derive(Debug)]
 struct Broken;
 
-#[async_trait::async_trait]
 impl Model for Broken {
-    async fn generate(&self, _: Request, _: Deltas<'_>) -> Result<Reply, agent_world_llm::Error> {
+    fn stream(&self, _: Request) -> Events {
         panic!("a bug in a vendor's client");
     }
 }
@@ -132,16 +130,17 @@ async fn a_model_whose_code_panics_leaves_a_notice_and_the_engine_lives(backend:
 #[derive(Debug)]
 struct CutOff;
 
-#[async_trait::async_trait]
 impl Model for CutOff {
-    async fn generate(
-        &self,
-        _: Request,
-        deltas: Deltas<'_>,
-    ) -> Result<Reply, agent_world_llm::Error> {
-        deltas(agent_world_llm::Delta::Text("I am going to run act".to_owned()));
-        let class = agent_world_llm::Class::StreamCut;
-        Err(agent_world_llm::Error::new(class, "cut", "the stream ended early"))
+    fn stream(&self, _: Request) -> Events {
+        let mut draft = Draft::new();
+        draft.say("I am going to run act");
+        let error = agent_world_llm::Error::new(Class::StreamCut, "cut", "the stream ended early");
+        let told = draft.take_events().into_iter().map(Ok).chain([Err(error)]);
+        Box::pin(async_stream::stream! {
+            for event in told {
+                yield event;
+            }
+        })
     }
 }
 

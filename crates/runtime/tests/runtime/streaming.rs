@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use agent_world_core::event::Event;
-use agent_world_core::item::Reply;
 use agent_world_llm::scripted::Answer;
-use agent_world_llm::{Delta, Deltas, Model, Request};
+use agent_world_llm::{Draft, Events, Model, Request};
 use agent_world_runtime::{Chunk, FeedItem, Subscription};
 use agent_world_store::Scope;
 use tokio::sync::mpsc;
@@ -26,20 +25,22 @@ struct Dictated {
     pieces: Mutex<Option<mpsc::UnboundedReceiver<String>>>,
 }
 
-#[async_trait::async_trait]
 impl Model for Dictated {
-    async fn generate(
-        &self,
-        _: Request,
-        deltas: Deltas<'_>,
-    ) -> Result<Reply, agent_world_llm::Error> {
+    fn stream(&self, _: Request) -> Events {
         let mut pieces = self.pieces.lock().unwrap().take().unwrap();
-        let mut text = String::new();
-        while let Some(piece) = pieces.recv().await {
-            text.push_str(&piece);
-            deltas(Delta::Text(piece));
-        }
-        Ok(Reply::text(text))
+        Box::pin(async_stream::stream! {
+            let mut draft = Draft::new();
+            while let Some(piece) = pieces.recv().await {
+                draft.say(&piece);
+                for event in draft.take_events() {
+                    yield Ok(event);
+                }
+            }
+            draft.complete();
+            for event in draft.take_events() {
+                yield Ok(event);
+            }
+        })
     }
 }
 

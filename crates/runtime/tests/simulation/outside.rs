@@ -9,7 +9,7 @@ use agent_world_core::config::{Approval, Mode, ToolSpec};
 use agent_world_core::event::Output;
 use agent_world_core::ids::CallId;
 use agent_world_core::item::{Item, Reply};
-use agent_world_llm::{Class, Deltas, Error, Model, Request};
+use agent_world_llm::{Class, Error, Events, Model, Request, Response, whole};
 use agent_world_runtime::Environment;
 use agent_world_tools::{Failure, Invocation, Tool};
 use async_trait::async_trait;
@@ -38,14 +38,20 @@ impl Environment for Outside {
 }
 
 /// Speaks, calls, fails and misbehaves at random.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RandomModel {
     pub random: Random,
 }
 
-#[async_trait]
 impl Model for RandomModel {
-    async fn generate(&self, request: Request, deltas: Deltas<'_>) -> Result<Reply, Error> {
+    fn stream(&self, request: Request) -> Events {
+        let model = self.clone();
+        whole(async move { model.reply(&request).await.map(Response::from) })
+    }
+}
+
+impl RandomModel {
+    async fn reply(&self, request: &Request) -> Result<Reply, Error> {
         tokio::time::sleep(self.random.milliseconds(400)).await;
         if request.tools.is_empty() {
             return Ok(Reply::text("A title of four words"));
@@ -58,20 +64,14 @@ impl Model for RandomModel {
                 status: Some(529),
                 request_id: None,
             }),
-            5..=49 => {
-                let text = self.speak();
-                deltas(agent_world_llm::Delta::Text(text.clone()));
-                Ok(Reply::text(text))
-            }
+            5..=49 => Ok(Reply::text(self.speak())),
             _ => {
                 let calls = 1 + self.random.below(3);
                 Ok(Reply::of((0..calls).map(|_| self.call()).collect()))
             }
         }
     }
-}
 
-impl RandomModel {
     fn speak(&self) -> String {
         let word = self.random.next();
         match self.random.below(6) {

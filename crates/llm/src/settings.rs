@@ -1,0 +1,113 @@
+//! Decides what people can set about vendors: where each is, how it is spoken to and where its key comes from.
+//! Read from a settings file by programs; `vendors` makes models of it. Holds secrets only where a person wrote one into
+//! the file, and never shows it.
+
+use std::collections::BTreeMap;
+
+use secrecy::SecretString;
+use serde::Deserialize;
+
+/// Everything about vendors in a settings file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// By the name that stands in `vendor/model`.
+    pub vendors: BTreeMap<String, Vendor>,
+}
+
+/// One vendor. What is left out is as this program knows it; a name this program does not know needs at least a format
+/// and a base URL.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Vendor {
+    /// How it is spoken to.
+    pub format: Option<Format>,
+    pub base_url: Option<String>,
+    /// Where its key comes from.
+    pub key: Option<Key>,
+    /// Keys of single users, by the user's name; everybody else uses `key`.
+    pub users: BTreeMap<String, Key>,
+    /// Sent with every request.
+    pub headers: BTreeMap<String, String>,
+    /// Added to every address.
+    pub query: BTreeMap<String, String>,
+    /// Models by names of your own: the name you use, then the vendor's.
+    pub models: BTreeMap<String, String>,
+    /// Seconds until the vendor must have begun to answer.
+    pub first_byte_seconds: Option<u64>,
+    /// Seconds a stream may pause.
+    pub idle_seconds: Option<u64>,
+    /// How often a request is sent at most.
+    pub attempts: Option<usize>,
+}
+
+/// A wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// OpenAI's *Responses*.
+    Responses,
+    /// OpenAI's chat completions, as most hosts speak them.
+    Chat,
+    Anthropic,
+    Google,
+    Ollama,
+}
+
+/// Where a key comes from. A text is the key itself.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Key {
+    Text(SecretString),
+    Source(Source),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Source {
+    /// The first of these environment variables that is set.
+    Env(OneOrMany),
+    /// The first line this program prints: its name, then its arguments. No shell is involved.
+    Command(Vec<String>),
+    Oauth(Oauth),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+/// OAuth 2. With a refresh token that grant is used, otherwise that of client credentials.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Oauth {
+    pub token_url: String,
+    pub client_id: String,
+    #[serde(default)]
+    pub client_secret: Option<Secret>,
+    #[serde(default)]
+    pub refresh_token: Option<Secret>,
+    #[serde(default)]
+    pub scope: Option<String>,
+    #[serde(default)]
+    pub audience: Option<String>,
+}
+
+/// A secret of its own, or the environment variable that holds it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Secret {
+    Text(SecretString),
+    Env { env: String },
+}
+
+impl OneOrMany {
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name.clone()],
+            Self::Many(names) => names.clone(),
+        }
+    }
+}
