@@ -38,6 +38,10 @@ impl DataFolder {
         Ok(folder)
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
     }

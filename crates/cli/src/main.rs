@@ -13,6 +13,8 @@ mod place;
 mod resume;
 mod screen;
 mod send;
+
+mod settings;
 mod setup;
 mod signals;
 mod verify;

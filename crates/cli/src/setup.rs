@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agent_world_llm::demo::Demo;
+use agent_world_llm::{Models, vendors};
 use agent_world_runtime::{Engine, Mode, Options};
 use agent_world_store::sqlite::Role;
 use agent_world_store::{self as store, Sqlite, Store};
@@ -13,6 +14,7 @@ use agent_world_tools::shell::ShellCmd;
 use anyhow::{Context as _, Result};
 
 use crate::data::DataFolder;
+use crate::settings;
 
 /// How soon a process notices what another one wrote.
 const POLL: Duration = Duration::from_millis(250);
@@ -57,7 +59,7 @@ impl Session {
         let began = store.position().await?;
         let options = Options { poll: POLL, ..Options::default() };
         let engine = Engine::builder(Arc::new(store))
-            .model("demo", Arc::new(Demo))
+            .models(models(&data)?)
             .tool(Arc::new(ShellCmd::new()))?
             .options(options)
             .mode(mode)
@@ -89,6 +91,13 @@ impl Session {
             Err(error) => Err(error).context(cannot_open(&self.data)),
         }
     }
+}
+
+/// The demo model, and every vendor that is known by name or in the settings.
+fn models(data: &DataFolder) -> Result<Models> {
+    let settings = settings::read(data.path())?;
+    let vendors = vendors::models(&settings, &|name| std::env::var(name).ok())?;
+    Ok(Models::default().with("demo", Arc::new(Demo)).and(vendors))
 }
 
 /// The store without an engine, for commands that only look.
