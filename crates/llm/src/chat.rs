@@ -4,6 +4,7 @@
 
 mod calls;
 mod content;
+mod envelope;
 mod flavour;
 mod ids;
 mod messages;

@@ -66,7 +66,9 @@ fn a_model_that_cannot_be_asked_is_a_failure() {
     let home = Home::new();
     home.run(&["world", "create", "broken", "--agent", "eve:nobody/knows"]).succeeded();
     let ended = home.run(&["send", "-w", "broken", "hello"]).with_code(1);
-    ended.warns("eve could not answer").warns("no such vendor is set up, only anthropic, deepseek, demo, ");
+    ended
+        .warns("eve could not answer")
+        .warns("no such vendor is set up, only anthropic, deepseek, demo, ");
     home.run(&["world", "create", "empty"]).succeeded().says("it has no agents");
     home.run(&["send", "-w", "empty", "hello"]).with_code(1).warns("nobody answers");
 }

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::envelope;
 use super::flavour::Flavour;
 use super::turn::Turn;
 use super::usage;
@@ -123,8 +124,13 @@ impl Reader for Listener {
         if data == "[DONE]" {
             return self.finish(draft);
         }
-        let value: Value = serde_json::from_str(data)
-            .map_err(|error| self.asked.unreadable("an event of the stream", &error))?;
+        let value = match is_introduced(draft.response()) {
+            // What is odd about a chunk is found by reading all of it.
+            true => envelope::news(data).or_else(|_| serde_json::from_str(data)),
+            false => serde_json::from_str(data),
+        };
+        let value: Value =
+            value.map_err(|error| self.asked.unreadable("an event of the stream", &error))?;
         if frame.event.as_deref() == Some("error") {
             return Err(explain::value(&self.asked.vendor, &value));
         }
@@ -166,6 +172,11 @@ fn failure(value: &Value) -> Option<&Value> {
     (named || object || detail).then_some(value)
 }
 
+/// Whether what every chunk says of the reply is known.
+fn is_introduced(response: &Response) -> bool {
+    !response.id.is_empty() && !response.model.is_empty() && response.created_at.is_some()
+}
+
 /// What is said of the reply beside its message. The first chunk of some hosts leaves it blank.
 fn head(value: &Value, draft: &mut Draft) {
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -180,7 +191,9 @@ fn head(value: &Value, draft: &mut Draft) {
         response.created_at = value.get("created").and_then(Value::as_i64);
     }
     for (key, value) in value.as_object().into_iter().flatten() {
-        if !HEAD.contains(&key.as_str()) && !value.is_null() {
+        // Every chunk repeats them.
+        let news = response.extra.get(key) != Some(value);
+        if news && !value.is_null() && !HEAD.contains(&key.as_str()) {
             response.extra.insert(key.clone(), value.clone());
         }
     }
