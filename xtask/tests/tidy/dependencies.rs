@@ -63,6 +63,11 @@ const NEVER_REACHES: &[(&str, &[&str], &str)] = &[
         "core holds rules, without IO or async",
     ),
     (LLM, &["rusqlite"], "a provider never touches storage"),
+    (
+        CLI,
+        &["aws-lc-*", "openssl-sys"],
+        "TLS is rustls with ring; nothing needs CMake or the system's OpenSSL",
+    ),
     (TOOLS, &["rusqlite"], "a tool never touches storage"),
 ];
 
