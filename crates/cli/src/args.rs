@@ -26,8 +26,13 @@ Agent World runs LLM agents that act under human control.
 ";
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 usage; 3 from `send` and `chat` when approvals are still waiting in their chat,
+Exit codes: 0 done, 1 failed, 2 usage; 3 from `send` and `chat` when approvals are still waiting in their chat, \
 and from `send` when a request was denied without a person being asked. `resume` returns 0 also when approvals wait.
+
+Models are written vendor/model. demo/demo needs nothing; for others set the vendor's key, such as OPENAI_API_KEY, \
+ANTHROPIC_API_KEY, GEMINI_API_KEY, XAI_API_KEY or GROQ_API_KEY. agent-world.toml in the data folder or the current \
+folder can say more: keys from a command, other addresses, hosts of your own.
+
 Logging: AGENT_WORLD_LOG=info (or debug, or a filter) writes to stderr.";
 
 /// Runs LLM agents that act under human control.
