@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agent_world_llm::settings::{Key, Settings, Vendor};
+use agent_world_llm::vendors;
 use anyhow::{Context as _, Result, bail};
 
 const NAME: &str = "agent-world.toml";
@@ -26,7 +27,7 @@ fn read_from(data: &Path, current: &Path) -> Result<Settings> {
     }
     if let Some(others) = file(&beside)? {
         for (name, vendor) in others.vendors {
-            if let Some(problem) = overreaches(&vendor) {
+            if let Some(problem) = overreaches(&name, &vendor) {
                 bail!(
                     "{}: the vendor `{name}` {problem}; that can be set only in {}",
                     beside.display(),
@@ -64,13 +65,13 @@ fn same(one: &PathBuf, other: &PathBuf) -> bool {
 }
 
 /// What a file that somebody else may have written must not do.
-fn overreaches(vendor: &Vendor) -> Option<&'static str> {
+fn overreaches(name: &str, vendor: &Vendor) -> Option<&'static str> {
     let sources = vendor.key.iter().chain(vendor.users.values());
     if sources.into_iter().any(|key| matches!(key, Key::Source(_))) {
         return Some("takes its key from a command, the environment or a token server");
     }
-    // Without a key of its own, it would be given the one from the environment.
-    if vendor.base_url.is_some() && vendor.key.is_none() {
+    // Without a key of its own, a vendor known by name is given the one from the environment.
+    if vendor.base_url.is_some() && vendor.key.is_none() && vendors::is_known(name) {
         return Some("has another address and no `key` of its own");
     }
     None
@@ -117,12 +118,20 @@ mod tests {
             "[vendors.openai]\nkey = { command = ['sh', '-c', 'rm -rf .'] }",
             "[vendors.mine]\nbase_url = 'http://x'\nkey = { env = 'OPENAI_API_KEY' }",
             "[vendors.openai]\nbase_url = 'http://x'",
+            "[vendors.azure]\nbase_url = 'http://x'",
             "[vendors.mine]\nbase_url = 'http://x'\nkey = 'y'\n[vendors.mine.users]\njoe = { env = 'HOME' }",
         ] {
             let error = read_both("", beside).unwrap_err().to_string();
             assert!(error.contains("can be set only in"), "{error}");
             assert!(read_both(beside, "").is_ok(), "the data folder's may");
         }
+    }
+
+    #[test]
+    fn a_file_of_the_current_folder_may_name_a_host_that_needs_no_key() {
+        let settings =
+            read_both("", "[vendors.lab]\nbase_url = 'http://localhost:8000/v1'").unwrap();
+        assert!(settings.vendors.contains_key("lab"));
     }
 
     #[test]

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use crate::anthropic::Anthropic;
 use crate::chat::{self, Chat};
-use crate::credentials::{
-    Command, Credential, Credentials, Environment, FirstOf, Fixed, Grant, OAuth, PerUser,
-};
+use crate::credentials::{Command, Credential, Credentials, FirstOf, Fixed, Grant, OAuth, PerUser};
 use crate::dialect::Dialect;
 use crate::google::Google;
 use crate::ollama::Ollama;
@@ -192,11 +190,15 @@ pub fn models(settings: &Settings, variables: Variables<'_>) -> Result<Models, E
     if let Some(azure) = setup.azure(&azure)? {
         models = models.with(AZURE, Arc::new(azure));
     }
-    let unknown = |name: &str| name != AZURE && KNOWN.iter().all(|known| known.name != name);
-    for (name, vendor) in settings.vendors.iter().filter(|(name, _)| unknown(name)) {
+    for (name, vendor) in settings.vendors.iter().filter(|(name, _)| !is_known(name)) {
         models = models.with(name, Arc::new(setup.named(name, vendor)?));
     }
     Ok(models)
+}
+
+/// Whether a vendor of this name is set up without being described, its key being taken from the environment.
+pub fn is_known(name: &str) -> bool {
+    name == AZURE || KNOWN.iter().any(|known| known.name == name)
 }
 
 /// The vendors of this process's environment, without any settings.
@@ -328,19 +330,26 @@ impl Setup<'_> {
         for (user, key) in &vendor.users {
             users = users.user(user, self.source(name, key)?);
         }
-        let mut otherwise = FirstOf::new();
-        if let Some(key) = &vendor.key {
-            otherwise = otherwise.then(self.source(name, key)?);
-        } else {
-            otherwise = otherwise.then(Environment::new(variables.iter().copied()));
-        }
+        let otherwise = match &vendor.key {
+            Some(key) => self.source(name, key)?,
+            None => Arc::new(self.first_set(variables)),
+        };
         Ok(users.otherwise(otherwise))
+    }
+
+    /// The key in the first of these variables that is set. Looked up here and now, in the environment this was given:
+    /// the process's may be another one.
+    fn first_set<N: AsRef<str>>(&self, variables: &[N]) -> FirstOf {
+        match variables.iter().find_map(|name| self.variable(name.as_ref())) {
+            Some(key) => FirstOf::new().then(Fixed::key(key)),
+            None => FirstOf::new(),
+        }
     }
 
     fn source(&self, name: &str, key: &Key) -> Result<Arc<dyn Credentials>, Error> {
         Ok(match key {
             Key::Text(key) => Arc::new(Fixed::new(Credential::Key(key.clone()))),
-            Key::Source(Source::Env(variables)) => Arc::new(Environment::new(variables.names())),
+            Key::Source(Source::Env(variables)) => Arc::new(self.first_set(&variables.names())),
             Key::Source(Source::Command(words)) => match words.split_first() {
                 Some((program, arguments)) => {
                     Arc::new(Command::new(program.clone(), arguments.to_vec()))

@@ -54,6 +54,24 @@ async fn a_vendor_without_a_key_says_what_to_set() {
     );
 }
 
+#[tokio::test]
+async fn keys_come_from_the_environment_that_was_given() {
+    let settings = settings(json!({
+        "mine": {"base_url": "http://toy.example/v1", "key": {"env": ["NOT_SET", "MY_KEY"]}},
+    }));
+    let given = |name: &str| matches!(name, "MY_KEY" | "OLLAMA_API_KEY").then(|| "k".to_owned());
+    let at = |name: &str| match name {
+        "OLLAMA_BASE_URL" => Some("http://toy.example".to_owned()),
+        name => given(name),
+    };
+    let models = models(&settings, &at).unwrap();
+    for model in ["mine/any", "ollama/any"] {
+        // That the key was found shows in that it is not sent unencrypted; nobody is asked anything.
+        let error = models.generate(Request::new(model, "hello")).await.unwrap_err();
+        assert!(error.message.contains("the key would go to toy.example"), "{error}");
+    }
+}
+
 #[test]
 fn an_azure_of_versions_and_one_without_are_spoken_to_differently() {
     let at = |version: Option<&str>| {

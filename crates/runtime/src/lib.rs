@@ -34,3 +34,8 @@ pub use with_tools::{Answered, Progress, Statistics, Unanswered, WithTools};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// And so are those of the page on models.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/models.md")]
+struct Models;

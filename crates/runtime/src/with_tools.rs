@@ -284,6 +284,9 @@ impl Statistics {
 struct StandIn {
     model: Arc<dyn Model>,
     request: Request,
+    /// The names of the caller's tools. The engine's own, for reading on in long results, is not wanted: here no result
+    /// is cut.
+    tools: Vec<String>,
     record: Arc<Mutex<Record>>,
 }
 
@@ -298,20 +301,23 @@ impl StandIn {
         let (model, own_name) = models.find(&request.model)?;
         let own_name = own_name.to_owned();
         let mut request = Request { model: own_name, ..request };
-        let known = |name: &str| tools.iter().any(|tool| tool.spec().name == name);
-        let orphan = request.functions().find(|function| !known(&function.name));
+        let tools: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
+        let orphan = request.functions().find(|function| !tools.contains(&function.name));
         if let Some(orphan) = orphan {
             return Err(Unanswered::NoSuchTool(orphan.name.clone()));
         }
         // What the caller's tools say about themselves comes with every request of the engine.
         request.tools.retain(|tool| matches!(tool, Offered::Unknown(_)));
-        Ok(Self { model, request, record: Arc::default() })
+        Ok(Self { model, request, tools, record: Arc::default() })
     }
 
     fn merged(&self, engine: Request) -> Request {
         let mut request = self.request.clone();
         request.input.extend(engine.input.into_iter().skip(1));
-        request.tools.extend(engine.tools);
+        let is_callers = |tool: &Offered| {
+            tool.function_name().is_some_and(|name| self.tools.iter().any(|own| own == name))
+        };
+        request.tools.extend(engine.tools.into_iter().filter(is_callers));
         // A tool that must be used would have to be used for ever.
         let first = self.lock().replies.is_empty();
         if !first && request.tool_choice.as_ref().is_some_and(is_forced) {

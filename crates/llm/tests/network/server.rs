@@ -1,6 +1,7 @@
 //! A server for HTTP/1.1 that does what a script says and remembers what it was asked.
 //! Used by every test of the network. It decides nothing: answers are taken in the order of the requests, and a request
-//! too many gets status 599.
+//! too many gets status 599; or a function of the test answers each request.
+#![allow(dead_code, reason = "each of the tests that it serves uses a part of it")]
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -19,9 +20,13 @@ pub struct Server {
     task: JoinHandle<()>,
 }
 
+type Play = dyn Fn(&Recorded) -> Answer + Send + Sync;
+
 #[derive(Default)]
 pub struct State {
     answers: Mutex<VecDeque<Answer>>,
+    /// Answers in place of the script.
+    play: Option<Box<Play>>,
     requests: Mutex<Vec<Recorded>>,
     connections: watch::Sender<usize>,
     closed: watch::Sender<usize>,
@@ -55,10 +60,19 @@ enum Step {
 
 impl Server {
     pub async fn start(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let answers = Mutex::new(answers.into_iter().collect());
+        Self::listen(State { answers, ..State::default() }).await
+    }
+
+    /// With an answer to every request, made when it comes.
+    pub async fn answering(play: impl Fn(&Recorded) -> Answer + Send + Sync + 'static) -> Self {
+        Self::listen(State { play: Some(Box::new(play)), ..State::default() }).await
+    }
+
+    async fn listen(state: State) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(State::default());
-        state.answers.lock().unwrap().extend(answers);
+        let state = Arc::new(state);
         let shared = Arc::clone(&state);
         let task = tokio::spawn(async move {
             while let Ok((connection, _)) = listener.accept().await {
@@ -111,10 +125,13 @@ impl State {
         self.connections.send_modify(|count| *count += 1);
         while let Some(request) = read(&mut connection).await {
             let answer = {
+                let next = match &self.play {
+                    Some(play) => Some(play(&request)),
+                    None => self.answers.lock().unwrap().pop_front(),
+                };
                 let mut requests = self.requests.lock().unwrap();
                 requests.push(request);
                 self.received.send_replace(requests.len());
-                let next = self.answers.lock().unwrap().pop_front();
                 next.unwrap_or_else(|| Answer::json(599, "one request too many"))
             };
             if !self.perform(answer, &mut connection).await {

@@ -73,6 +73,25 @@ async fn parallel_calls_run_and_their_results_go_back_behind_the_callers_own_his
 }
 
 #[tokio::test]
+async fn a_model_is_offered_the_callers_tools_and_no_others() {
+    let (models, script) = models();
+    script.push("any", "Nothing to do.");
+    script.push("any", "Nothing to do.");
+    WithTools::new(&models, request("go")).run(|_| {}).await.unwrap();
+    WithTools::new(&models, request("go"))
+        .tool(Arc::new(doing(free("act"))))
+        .run(|_| {})
+        .await
+        .unwrap();
+    let offered: Vec<Vec<Option<String>>> = script
+        .requests()
+        .iter()
+        .map(|asked| asked.tools.iter().map(|t| t.function_name().map(str::to_owned)).collect())
+        .collect();
+    assert_eq!(offered, [vec![], vec![Some("act".to_owned())]]);
+}
+
+#[tokio::test]
 async fn a_background_tools_result_is_waited_for_and_shown() {
     let (models, script) = models();
     script.push("any", call("slow", "it"));
