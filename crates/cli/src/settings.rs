@@ -1,9 +1,11 @@
 //! Reads `agent-world.toml`: from the data folder, then from the current folder, whose word counts where both speak.
-//! Called by `setup`. A file in the current folder may have come with somebody else's project, so it cannot make this
-//! program run a command or hand a secret to an address: only the data folder's, which is its owner's alone, can.
+//! Called by `setup`. A file in the current folder may have come with somebody else's project, so it can add hosts of its
+//! own, but not make this program run a command, hand on a secret, or ask somebody else than its owner wants: only the
+//! data folder's, which is its owner's alone, can.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agent_world_llm::settings::{Key, Settings, Vendor};
@@ -11,6 +13,8 @@ use agent_world_llm::vendors;
 use anyhow::{Context as _, Result, bail};
 
 const NAME: &str = "agent-world.toml";
+/// No settings are longer. A file of the current folder may be a link to something without an end.
+const LONGEST: u64 = 1 << 20;
 
 /// What both files say.
 pub fn read(data: &Path) -> Result<Settings> {
@@ -20,6 +24,13 @@ pub fn read(data: &Path) -> Result<Settings> {
 
 fn read_from(data: &Path, current: &Path) -> Result<Settings> {
     let own = data.join(NAME);
+    if anybody_may_write(data, &own) {
+        bail!(
+            "{} can be changed by anybody on this machine, and it says where keys go; \
+             take that right away: chmod o-w {0}",
+            own.display()
+        );
+    }
     let mut settings = file(&own)?.unwrap_or_default();
     let beside = current.join(NAME);
     if same(&own, &beside) {
@@ -27,21 +38,34 @@ fn read_from(data: &Path, current: &Path) -> Result<Settings> {
     }
     if let Some(others) = file(&beside)? {
         for (name, vendor) in others.vendors {
-            if let Some(problem) = overreaches(&name, &vendor) {
+            let known = vendors::is_known(&name) || settings.vendors.contains_key(&name);
+            if let Some(problem) = overreaches(&vendor, known) {
                 bail!(
                     "{}: the vendor `{name}` {problem}; that can be set only in {}",
                     beside.display(),
                     own.display()
                 );
             }
-            settings.vendors.insert(name, vendor);
+            let before = settings.vendors.remove(&name).unwrap_or_default();
+            settings.vendors.insert(name, if known { over(before, vendor) } else { vendor });
         }
     }
     Ok(settings)
 }
 
+/// What the current folder may say of a vendor that the owner has, over what the data folder says.
+fn over(own: Vendor, beside: Vendor) -> Vendor {
+    Vendor {
+        models: own.models.into_iter().chain(beside.models).collect(),
+        first_byte_seconds: beside.first_byte_seconds.or(own.first_byte_seconds),
+        idle_seconds: beside.idle_seconds.or(own.idle_seconds),
+        attempts: beside.attempts.or(own.attempts),
+        ..own
+    }
+}
+
 fn file(path: &Path) -> Result<Option<Settings>> {
-    let text = match fs::read_to_string(path) {
+    let text = match text(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {
@@ -53,8 +77,40 @@ fn file(path: &Path) -> Result<Option<Settings>> {
         let line =
             error.span().map(|span| 1 + text.get(..span.start).unwrap_or("").matches('\n').count());
         let place = line.map_or(String::new(), |line| format!(", line {line}"));
-        anyhow::anyhow!("{}{place}: {}", path.display(), error.message())
+        anyhow::anyhow!("{}{place}: {}", path.display(), without_values(error.message()))
     })
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    let refused = |what| io::Error::new(io::ErrorKind::InvalidInput, what);
+    if !fs::metadata(path)?.is_file() {
+        return Err(refused("it is not a file"));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST { Err(refused("it is too large")) } else { Ok(text) }
+}
+
+/// A value of the wrong kind is quoted too, and may be a key in the wrong place. Names of fields stand in backticks.
+fn without_values(message: &str) -> String {
+    let (first, last) = (message.find('"'), message.rfind('"'));
+    let unquoted = match (first, last) {
+        (Some(first), Some(last)) => [message.get(..first), message.get(last + 1..)],
+        _ => [Some(message), None],
+    };
+    let message: String = unquoted.into_iter().flatten().collect::<Vec<_>>().join("(hidden)");
+    match message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once('`')) {
+        Some((_, rest)) => format!("unknown variant (hidden){rest}"),
+        None => message,
+    }
+}
+
+/// Whether somebody else than the owner and the owner's group can change a file. In a folder that nobody else may
+/// enter, its own rights do not matter.
+fn anybody_may_write(folder: &Path, file: &Path) -> bool {
+    let others =
+        |path: &Path| fs::metadata(path).map_or(0, |found| found.permissions().mode() & 0o7);
+    others(folder) & 0o1 != 0 && others(file) & 0o2 != 0
 }
 
 fn same(one: &PathBuf, other: &PathBuf) -> bool {
@@ -65,16 +121,18 @@ fn same(one: &PathBuf, other: &PathBuf) -> bool {
 }
 
 /// What a file that somebody else may have written must not do.
-fn overreaches(name: &str, vendor: &Vendor) -> Option<&'static str> {
+fn overreaches(vendor: &Vendor, known: bool) -> Option<&'static str> {
     let sources = vendor.key.iter().chain(vendor.users.values());
     if sources.into_iter().any(|key| matches!(key, Key::Source(_))) {
         return Some("takes its key from a command, the environment or a token server");
     }
-    // Without a key of its own, a vendor known by name is given the one from the environment.
-    if vendor.base_url.is_some() && vendor.key.is_none() && vendors::is_known(name) {
-        return Some("has another address and no `key` of its own");
-    }
-    None
+    // A gateway is told by a header or a parameter where to pass a request on to, the key included.
+    let Vendor { format, base_url, key, users, headers, query, .. } = vendor;
+    let elsewhere = format.is_some()
+        || base_url.is_some()
+        || key.is_some()
+        || !(users.is_empty() && headers.is_empty() && query.is_empty());
+    (known && elsewhere).then_some("is one you have, and would be asked elsewhere or otherwise")
 }
 
 #[cfg(test)]
@@ -103,13 +161,16 @@ mod tests {
     }
 
     #[test]
-    fn the_current_folder_wins_over_the_data_folder() {
-        let own = "[vendors.a]\nbase_url = 'http://one'\n[vendors.b]\nbase_url = 'http://two'";
-        let beside = "[vendors.b]\nbase_url = 'http://three'\nkey = 'x'";
+    fn the_current_folder_wins_where_it_may_speak() {
+        let own = "[vendors.openai]\nbase_url = 'https://gateway'\nkey = { command = ['vault'] }\n\
+                   attempts = 3\nidle_seconds = 5\nmodels = { a = 'one', b = 'two' }";
+        let beside = "[vendors.openai]\nattempts = 1\nmodels = { b = 'three' }";
         let settings = read_both(own, beside).unwrap();
-        let urls: Vec<_> =
-            settings.vendors.values().map(|vendor| vendor.base_url.as_deref()).collect();
-        assert_eq!(urls, [Some("http://one"), Some("http://three")]);
+        let openai = &settings.vendors["openai"];
+        assert_eq!(openai.base_url.as_deref(), Some("https://gateway"));
+        assert!(matches!(openai.key, Some(Key::Source(_))), "{openai:?}");
+        assert_eq!((openai.attempts, openai.idle_seconds), (Some(1), Some(5)));
+        assert_eq!(openai.models.values().collect::<Vec<_>>(), ["one", "three"]);
     }
 
     #[test]
@@ -118,20 +179,32 @@ mod tests {
             "[vendors.openai]\nkey = { command = ['sh', '-c', 'rm -rf .'] }",
             "[vendors.mine]\nbase_url = 'http://x'\nkey = { env = 'OPENAI_API_KEY' }",
             "[vendors.openai]\nbase_url = 'http://x'",
+            "[vendors.openai]\nbase_url = 'http://x'\nkey = 'y'",
+            "[vendors.openai]\nformat = 'chat'",
+            "[vendors.openai.users]\njoe = 'y'",
             "[vendors.azure]\nbase_url = 'http://x'",
+            "[vendors.openai.headers]\nhost = 'x'",
+            "[vendors.openai.headers]\nhelicone-target-url = 'http://x'",
+            "[vendors.azure.query]\nforward = 'http://x'",
             "[vendors.mine]\nbase_url = 'http://x'\nkey = 'y'\n[vendors.mine.users]\njoe = { env = 'HOME' }",
         ] {
             let error = read_both("", beside).unwrap_err().to_string();
             assert!(error.contains("can be set only in"), "{error}");
             assert!(read_both(beside, "").is_ok(), "the data folder's may");
         }
+        // Nor of a host that the owner described.
+        let own = "[vendors.lab]\nbase_url = 'http://one'\nkey = 'secret'";
+        let error =
+            read_both(own, "[vendors.lab]\nbase_url = 'http://two'").unwrap_err().to_string();
+        assert!(error.contains("can be set only in"), "{error}");
     }
 
     #[test]
-    fn a_file_of_the_current_folder_may_name_a_host_that_needs_no_key() {
-        let settings =
-            read_both("", "[vendors.lab]\nbase_url = 'http://localhost:8000/v1'").unwrap();
-        assert!(settings.vendors.contains_key("lab"));
+    fn a_file_of_the_current_folder_may_add_hosts_of_its_own() {
+        for key in ["", "\nkey = 'theirs'\nheaders = { a = 'b' }"] {
+            let beside = format!("[vendors.lab]\nbase_url = 'http://localhost:8000/v1'{key}");
+            assert!(read_both("", &beside).unwrap().vendors.contains_key("lab"));
+        }
     }
 
     #[test]
@@ -139,5 +212,51 @@ mod tests {
         let error = read_both("[vendors.openai]\nkee = 'sk-secret'\n", "").unwrap_err().to_string();
         assert!(error.contains("agent-world.toml, line 2"), "{error}");
         assert!(error.contains("kee") && !error.contains("sk-secret"), "{error}");
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_place_is_not_repeated() {
+        for text in [
+            "[vendors]\nopenai = 'sk-secret'",
+            "[vendors.openai]\nformat = 'sk-secret'",
+            "[vendors.openai]\nattempts = 'sk-secret'",
+            "[vendors.openai]\nusers = 'sk-\"secret'",
+            "[vendors.openai]\nkey = { oauth = 'sk-secret' }",
+            "[vendors.openai]\nkey = ['sk-secret']",
+            "[vendors.openai]\nkey = 'sk-secret",
+            "vendors = 'sk-secret'",
+        ] {
+            let error = read_both(text, "").unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+            assert!(error.contains("line"), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_a_file_of_some_length_is_read() {
+        let (data, current) = folders("", "");
+        let beside = current.path().join(NAME);
+        std::os::unix::fs::symlink("/dev/zero", &beside).unwrap();
+        assert!(read_from(data.path(), current.path()).is_err());
+        fs::remove_file(&beside).unwrap();
+        fs::write(&beside, "#".repeat(2 << 20)).unwrap();
+        let error = read_from(data.path(), current.path()).unwrap_err();
+        assert!(format!("{error:#}").contains("too large"), "{error:#}");
+    }
+
+    #[test]
+    fn a_file_that_anybody_may_change_is_not_believed() {
+        let (data, current) = folders("[vendors.mine]\nbase_url = 'http://x'", "");
+        let allow = |path: &Path, mode: u32| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        allow(&data.path().join(NAME), 0o666);
+        allow(data.path(), 0o700);
+        assert!(read_from(data.path(), current.path()).is_ok(), "nobody else gets there");
+        allow(data.path(), 0o755);
+        let error = read_from(data.path(), current.path()).unwrap_err().to_string();
+        assert!(error.contains("chmod o-w"), "{error}");
+        allow(&data.path().join(NAME), 0o644);
+        assert!(read_from(data.path(), current.path()).is_ok());
     }
 }

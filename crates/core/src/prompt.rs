@@ -355,8 +355,10 @@ fn heard(message: &Message) -> Item {
         Sender::Agent(_) | Sender::World => format!("{}: {}", message.sender, message.text),
         Sender::Human | Sender::System => message.text.clone(),
     };
-    let mut content = vec![Part::InputText { text, extra: Map::new() }];
-    content.extend(message.parts.iter().cloned());
+    // Some vendors refuse a text that says nothing, and a picture needs none.
+    let speaks = !text.trim().is_empty() || message.parts.is_empty();
+    let text = speaks.then_some(Part::InputText { text, extra: Map::new() });
+    let content = text.into_iter().chain(message.parts.iter().cloned()).collect();
     Item::Message(MessageItem { id: None, role: Role::User, content, extra: Map::new() })
 }
 

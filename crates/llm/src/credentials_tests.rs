@@ -113,6 +113,10 @@ mod commands {
             ("echo secret-word; echo not signed in >&2; exit 3", "(exit status: 3): not signed in"),
             ("echo; echo secret-word; echo no such entry >&2", "in its first line: no such entry"),
             ("echo secret-word; exit 1", "failed (exit status: 1)"),
+            (
+                "echo secret-word; echo + print secret-word >&2; exit 1",
+                "failed (exit status: 1): + print [hidden]",
+            ),
         ] {
             let error = shell(script).get(&ASK).await.unwrap_err();
             assert_eq!(error.class, Class::Auth);

@@ -17,6 +17,9 @@ use crate::{
 /// Problems a model is told of at once.
 const MOST_PROBLEMS: usize = 10;
 
+/// Characters of one problem: it may repeat all of the answer.
+const LONGEST_PROBLEM: usize = 500;
+
 /// What was asked for, and how it came about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Json<T> {
@@ -33,7 +36,8 @@ impl Models {
     /// Asks for a value of a Rust type. The request's model is `vendor/model`; its text format is replaced.
     ///
     /// # Errors
-    /// Also when the second reply did not follow the type's schema either.
+    /// Also when the second reply did not follow the type's schema either, and when the model calls a tool: none is run
+    /// here.
     pub async fn generate_json<T>(&self, request: Request) -> Result<Json<T>, Error>
     where
         T: DeserializeOwned + Described,
@@ -75,6 +79,14 @@ impl Models {
                 usage += more.clone();
             }
             let text = whole_text(&response, &vendor)?;
+            if let (true, Some(call)) = (text.trim().is_empty(), response.calls().next()) {
+                // Sent back without its result, it would be refused.
+                let message = format!(
+                    "the model calls `{}` instead of answering, and no tools are run here; offer none",
+                    call.name
+                );
+                return Err(Error::new(Class::InvalidRequest, vendor, message));
+            }
             let problem = match check.value(&text).and_then(|value| read(&value)) {
                 Ok(value) => return Ok(Json { value, response, usage, repaired }),
                 Err(problem) => problem,
@@ -133,7 +145,9 @@ fn demand(mut request: Request, schema: &JsonSchema, capabilities: &Capabilities
 }
 
 fn send_back(request: &mut Request, response: Response, problem: &str) {
-    request.input.extend(response.output.into_iter().map(Arc::new));
+    // A call beside the answer has no result, and must not go back without one.
+    let said = response.output.into_iter().filter(|item| !matches!(item, Item::FunctionCall(_)));
+    request.input.extend(said.map(Arc::new));
     let words = format!(
         "This answer does not follow the schema: {problem}. Send the whole corrected JSON, without any other text."
     );
@@ -158,12 +172,24 @@ impl Check {
             .iter_errors(&value)
             .take(MOST_PROBLEMS)
             .map(|problem| match problem.instance_path().as_str() {
-                "" => problem.to_string(),
-                place => format!("{place}: {problem}"),
+                "" => brief(&problem.to_string()),
+                place => brief(&format!("{place}: {problem}")),
             })
             .collect();
         if problems.is_empty() { Ok(value) } else { Err(problems.join("; ")) }
     }
+}
+
+/// As much of a problem as says what it is; its end says most.
+fn brief(problem: &str) -> String {
+    let characters = problem.chars().count();
+    if characters <= LONGEST_PROBLEM {
+        return problem.to_owned();
+    }
+    let half = LONGEST_PROBLEM / 2;
+    let head: String = problem.chars().take(half).collect();
+    let tail: String = problem.chars().skip(characters - half).collect();
+    format!("{head} [...] {tail}")
 }
 
 /// The JSON of a reply; models like to wrap it in a fence or a sentence.

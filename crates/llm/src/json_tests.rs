@@ -169,3 +169,73 @@ fn only_closed_schemas_with_every_property_required_are_strict() {
     assert!(!is_strict(&json!({"type": "object"})));
     assert!(is_strict(&json!({"type": "string"})));
 }
+
+#[tokio::test]
+async fn a_model_that_calls_a_tool_instead_is_not_asked_again() {
+    let call = Item::call("1", "look_up", &json!({}));
+    let (models, script) = models(&[], Capabilities::default());
+    script.push("any", agent_world_core::item::Reply::of(vec![call.clone()]));
+    let error = models.generate_json::<City>(question()).await.unwrap_err();
+    assert_eq!(error.class, Class::InvalidRequest);
+    assert!(error.message.contains("`look_up`"), "{error}");
+    assert_eq!(script.requests().len(), 1);
+    // Beside an answer it does no harm, and is never sent back without a result.
+    let both = vec![call, Item::assistant("no idea")];
+    script.push("any", agent_world_core::item::Reply::of(both)).push("any", RIGHT);
+    assert_eq!(models.generate_json::<City>(question()).await.unwrap().value.name, "Bern");
+    let repairing = &script.requests()[2].input;
+    assert!(!repairing.iter().any(|item| matches!(&**item, Item::FunctionCall(_))));
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_briefly() {
+    let wrong = json!({"name": ["x".repeat(100_000)], "people": 1}).to_string();
+    let (found, _) = ask(&[&wrong, RIGHT]).await;
+    let repaired = found.unwrap().repaired.unwrap();
+    assert!(repaired.len() < 1_000, "{} characters", repaired.len());
+    assert!(repaired.ends_with("is not of type \"string\""), "{repaired}");
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_correction_is_an_error_and_usage_is_summed() {
+    use crate::scripted::Answer;
+    use agent_world_core::item::{Reply, Usage};
+    let used = Usage { input_tokens: 10, output_tokens: 1, total_tokens: 11, ..Usage::default() };
+    let (models, script) = models(&[], Capabilities::default());
+    script.push("any", Answer::text("no idea").with_usage(used));
+    script.push("any", Answer::text(RIGHT).with_usage(used));
+    let found = models.generate_json::<City>(question()).await.unwrap();
+    assert_eq!(found.usage.total_tokens, 22);
+    let refusal = json!({"type": "message", "role": "assistant",
+        "content": [{"type": "refusal", "refusal": "I will not."}]});
+    script.push("any", "no idea");
+    script.push("any", Reply::of(vec![serde_json::from_value(refusal).unwrap()]));
+    let error = models.generate_json::<City>(question()).await.unwrap_err();
+    assert_eq!(error.class, Class::ContentRefused);
+}
+
+#[tokio::test]
+async fn schemas_may_refer_to_themselves_and_to_nothing_outside() {
+    #[derive(Debug, PartialEq, Deserialize, schemars::JsonSchema)]
+    struct Tree {
+        name: String,
+        below: Vec<Tree>,
+    }
+    let tree = r#"{"name": "a", "below": [{"name": "b", "below": []}]}"#;
+    let (able, _) = models(&[tree], Capabilities::default());
+    let found = able.generate_json::<Tree>(question()).await.unwrap();
+    assert_eq!(found.value.below[0].name, "b");
+    for outside in ["https://127.0.0.1:1/schema.json", "file:///etc/hostname", "other.json"] {
+        let (models, script) = models(&["{}"], Capabilities::default());
+        let schema = JsonSchema {
+            name: "outside".to_owned(),
+            description: None,
+            schema: json!({"$ref": outside}),
+            strict: false,
+            extra: Default::default(),
+        };
+        let error = models.generate_json_by(question(), schema).await.unwrap_err();
+        assert_eq!(error.class, Class::InvalidRequest, "{error}");
+        assert!(script.requests().is_empty());
+    }
+}

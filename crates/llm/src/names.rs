@@ -35,7 +35,11 @@ impl Names {
         for name in all.iter().filter(|name| !fits(name)) {
             let taken = |alias: &str| all.contains(alias) || names.ours.contains_key(alias);
             let plain = fitting(name);
-            let alias = if taken(&plain) { told_apart(&plain, name) } else { plain };
+            let mut alias = plain.clone();
+            // Somebody may have called a tool exactly so; there are more names than tools.
+            while taken(&alias) {
+                alias = told_apart(&plain, &format!("{name}{alias}"));
+            }
             names.theirs.insert((*name).to_owned(), alias.clone());
             names.ours.insert(alias, (*name).to_owned());
         }
@@ -204,5 +208,14 @@ mod tests {
         let different: BTreeSet<&String> = sent.iter().collect();
         assert_eq!(different.len(), 3, "{sent:?}");
         assert_eq!(sent[1], "a_b", "a name that fits is never taken away");
+        // Not even on purpose.
+        let mut offered = vec!["a.b".to_owned(), "a_b".to_owned()];
+        for _ in 0..5 {
+            let offers: Vec<&str> = offered.iter().map(String::as_str).collect();
+            let sent = names_in(&Names::of(&request(&offers, &[])).outgoing(request(&offers, &[])));
+            let different: BTreeSet<&String> = sent.iter().collect();
+            assert_eq!(different.len(), offered.len(), "{sent:?}");
+            offered.push(sent[0].clone());
+        }
     }
 }

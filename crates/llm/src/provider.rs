@@ -145,7 +145,7 @@ impl Model for Provider {
     /// Asks for the path that the builder named. Without one, only that there is a credential is known.
     async fn validate_access(&self) -> Result<(), Error> {
         match &self.0.access_path {
-            Some(path) => Round::access(&self.0, path).reach().await,
+            Some(path) => Round::access(&self.0, path)?.reach().await,
             None => {
                 let ask = Ask { vendor: &self.0.name, user: None };
                 self.0.credential(&ask).await.map(|_| ())
@@ -180,6 +180,10 @@ impl Setup {
 
     /// The credential to send, if one is to be sent.
     async fn credential(&self, ask: &Ask<'_>) -> Result<Option<Credential>, Error> {
+        let readable = !self.address.is_safe() && !self.key_over_http;
+        if readable && !self.mask.is_empty() {
+            return Err(self.unencrypted("a secret in a header or parameter"));
+        }
         if self.key_place == KeyPlace::None {
             return Ok(None);
         }
@@ -189,14 +193,7 @@ impl Setup {
         };
         match found {
             None if !self.key_optional => Err(self.missing(ask)),
-            Some(_) if !self.address.is_safe() && !self.key_over_http => Err(self.error(
-                Class::InvalidRequest,
-                format!(
-                    "the key would go to {} unencrypted; use an https:// address, or allow it \
-                     explicitly for a network you trust",
-                    self.address.host(),
-                ),
-            )),
+            Some(_) if readable => Err(self.unencrypted("the key")),
             found => Ok(found),
         }
     }
@@ -209,6 +206,15 @@ impl Setup {
             _ => ("authorization", format!("Bearer {secret}")),
         };
         header(name, &value).map_err(|error| self.error(Class::Auth, error.message))
+    }
+
+    fn unencrypted(&self, what: &str) -> Error {
+        let message = format!(
+            "{what} would go to {} unencrypted; use an https:// address, or allow it explicitly \
+             for a network you trust",
+            self.address.host(),
+        );
+        self.error(Class::InvalidRequest, message)
     }
 
     fn missing(&self, ask: &Ask<'_>) -> Error {

@@ -24,12 +24,21 @@ impl Mask {
         self
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
+    }
+
     pub fn text(&self, text: &str) -> String {
         let mut masked = text.to_owned();
         for secret in &self.secrets {
             let secret = secret.expose_secret().trim();
             if secret.len() >= SHORTEST && masked.contains(secret) {
                 masked = masked.replace(secret, HIDDEN);
+            }
+            // Messages are cut to a length, maybe in the middle of a secret.
+            if let Some(begun) = begun_at_the_end(&masked, secret) {
+                masked.truncate(masked.len() - begun);
+                masked.push_str(HIDDEN);
             }
         }
         masked
@@ -40,6 +49,13 @@ impl Mask {
         error.request_id = error.request_id.map(|id| self.text(&id));
         error
     }
+}
+
+/// How many bytes at the end of a text are the beginning of a secret, if they are enough to tell.
+fn begun_at_the_end(text: &str, secret: &str) -> Option<usize> {
+    let cuts = secret.char_indices().map(|(place, _)| place).rev();
+    let beginnings = cuts.take_while(|place| *place >= SHORTEST);
+    beginnings.into_iter().find(|place| secret.get(..*place).is_some_and(|it| text.ends_with(it)))
 }
 
 /// Whether a header or parameter of this name is likely to hold a secret.
@@ -64,6 +80,14 @@ mod tests {
         assert_eq!(masked.message, "incorrect key [hidden], also written '[hidden]'");
         assert_eq!(masked.request_id.as_deref(), Some("r-[hidden]"));
         assert!(!format!("{mask:?}").contains("123456"));
+    }
+
+    #[test]
+    fn a_key_that_a_message_was_cut_in_is_hidden_too() {
+        let mask = Mask::default().with(&SecretString::from("sk-live-123456"));
+        assert_eq!(mask.text("incorrect key sk-live-12345"), "incorrect key [hidden]");
+        assert_eq!(mask.text("keys begin with sk-live"), "keys begin with sk-live");
+        assert_eq!(mask.text("sk-live-123 is no key"), "sk-live-123 is no key");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! the file, and never shows it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -17,7 +18,7 @@ pub struct Settings {
 
 /// One vendor. What is left out is as this program knows it; a name this program does not know needs at least a format
 /// and a base URL.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vendor {
     /// How it is spoken to.
@@ -62,7 +63,7 @@ pub enum Key {
     Source(Source),
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Source {
     /// The first of these environment variables that is set.
@@ -108,6 +109,32 @@ impl OneOrMany {
         match self {
             Self::One(name) => vec![name.clone()],
             Self::Many(names) => names.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for Vendor {
+    /// Of headers and parameters only the names: people put secrets there.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vendor")
+            .field("format", &self.format)
+            .field("base_url", &self.base_url)
+            .field("key", &self.key)
+            .field("users", &self.users)
+            .field("headers", &self.headers.keys())
+            .field("query", &self.query.keys())
+            .field("models", &self.models)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Source {
+    /// Of a command only the program: people put secrets into arguments.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Env(variables) => f.debug_tuple("Env").field(variables).finish(),
+            Self::Command(words) => f.debug_tuple("Command").field(&words.first()).finish(),
+            Self::Oauth(oauth) => f.debug_tuple("Oauth").field(oauth).finish(),
         }
     }
 }

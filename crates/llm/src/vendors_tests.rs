@@ -129,6 +129,8 @@ fn settings_show_no_secret() {
         "openai": {"key": secret, "users": {"joe": secret}},
         "mine": {"base_url": "http://localhost", "key": {"oauth": {"token_url": "https://x/t",
             "client_id": "me", "client_secret": secret, "refresh_token": secret}}},
+        "xai": {"headers": {"x-proxy-token": secret}, "query": {"code": secret},
+            "key": {"command": ["vault", "--token", secret]}},
     }));
     assert!(!format!("{settings:?}").contains(secret));
     let models = models(&settings, &nothing).unwrap();

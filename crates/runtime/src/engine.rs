@@ -14,6 +14,7 @@ use agent_world_core::command::Command;
 use agent_world_core::config::{Rules, Tools};
 use agent_world_core::event::Event;
 use agent_world_core::ids::{ChatId, WorldId};
+use agent_world_core::item::Part;
 use agent_world_llm::Models;
 use agent_world_store::{self as store, NodeId, Scope, Store};
 use agent_world_tools::{Registry, Unusable};
@@ -230,7 +231,7 @@ impl Engine {
     ) -> Result<Committed, Error> {
         // A key means something within its chat only.
         let key = key.map(|key| format!("{chat}/{key}"));
-        let asked = asked_text(&command);
+        let asked = key.as_ref().and_then(|_| asked(&command));
         let result = match self.shared.mode {
             Mode::Worker => chat_task::ask(&self.shared, chat, command, key).await,
             Mode::Visitor => self.shared.submit(chat, command, key).await,
@@ -238,7 +239,7 @@ impl Engine {
         match result {
             Err(Error::Store(store::Error::Repeated { outcome })) => {
                 let first = self.recall(chat, &outcome).await?;
-                if first.events.iter().any(|recorded| said_text(recorded) == asked.as_deref()) {
+                if first.events.iter().any(|recorded| is_said(recorded, asked.as_ref())) {
                     Ok(first)
                 } else {
                     Err(Error::KeyReused)
@@ -329,16 +330,20 @@ impl Shared {
     }
 }
 
-fn asked_text(command: &Command) -> Option<String> {
+/// What a message says: its text, and its images and files.
+fn asked(command: &Command) -> Option<(String, Vec<Part>)> {
     match command {
-        Command::PostMessage(post) => Some(post.text.clone()),
+        Command::PostMessage(post) => Some((post.text.clone(), post.parts.clone())),
         _ => None,
     }
 }
 
-fn said_text(recorded: &Recorded) -> Option<&str> {
-    match &recorded.event {
-        Event::MessagePosted(posted) => Some(&posted.message.text),
-        _ => None,
+fn is_said(recorded: &Recorded, asked: Option<&(String, Vec<Part>)>) -> bool {
+    match (&recorded.event, asked) {
+        (Event::MessagePosted(posted), Some((text, parts))) => {
+            (&posted.message.text, &posted.message.parts) == (text, parts)
+        }
+        (Event::MessagePosted(_), None) => false,
+        (_, asked) => asked.is_none(),
     }
 }

@@ -2,6 +2,7 @@
 //! Called by programs that want an answer and no server. It is the engine's loop and no other: limits, parallel
 //! calls, background tools, approvals and time limits mean here what they mean everywhere.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,12 +10,13 @@ use std::time::Duration;
 use agent_world_core::Timestamp;
 use agent_world_core::chat::CallState;
 use agent_world_core::command::{Answer, Claims};
-use agent_world_core::config::{Agent, ToolSpec, World};
+use agent_world_core::config::{Agent, Mode, ToolSpec, World};
 use agent_world_core::event::{ApprovalRequested, Event, NoticeCode, Outcome, Output};
-use agent_world_core::ids::{ChatId, WorldId};
+use agent_world_core::ids::{CallId, ChatId, WorldId};
 use agent_world_core::view::CallView;
 use agent_world_llm::{
-    Capabilities, Events, Model, Models, Request, Response, Tool as Offered, ToolChoice, Usage,
+    Capabilities, Class, Events, Model, Models, Request, Response, Tool as Offered, ToolChoice,
+    Usage,
 };
 use agent_world_store::{Memory, Scope};
 use agent_world_tools::{Failure, Invocation, Tool, Unusable};
@@ -42,7 +44,7 @@ pub struct WithTools {
 /// The answer, and what it took.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// The last reply, which called nothing.
+    /// The last reply, which called nothing. It may be a refusal, and cut short: its status says so.
     pub response: Response,
     /// Of all replies.
     pub usage: Usage,
@@ -125,7 +127,7 @@ impl WithTools {
         self
     }
 
-    /// How many times the model is asked at most.
+    /// How many times the model is asked at most, all results that come later included.
     pub fn max_iterations(mut self, limit: u32) -> Self {
         self.max_iterations = limit;
         self
@@ -148,7 +150,9 @@ impl WithTools {
         self,
         mut seen: impl FnMut(Progress<'_>) + Send,
     ) -> Result<Answered, Unanswered> {
-        let stand_in = Arc::new(StandIn::new(&self.models, self.request, &self.tools)?);
+        let limit = self.max_iterations;
+        let stand_in = Arc::new(StandIn::new(&self.models, self.request, &self.tools, limit)?);
+        let agent = stand_in.agent(&self.tools);
         let mut builder = Engine::builder(Arc::new(Memory::new())).model(NAME, stand_in.clone());
         for tool in self.tools {
             let limit = self.limits.iter().find(|(name, _)| *name == tool.spec().name);
@@ -158,22 +162,30 @@ impl WithTools {
             })?;
         }
         let engine = Guarded(builder.start()?);
-        let chat = open(&engine.0, stand_in.request.stream, self.max_iterations).await?;
-        let conversation = Conversation { engine: &engine.0, chat, decide: &*self.decide };
+        let chat = open(&engine.0, agent, stand_in.request.stream, limit).await?;
+        let conversation =
+            Conversation { engine: &engine.0, chat, stand_in: &stand_in, decide: &*self.decide };
         let ended = conversation.follow(&mut seen).await?;
         let calls = engine.0.store().calls(&conversation.chat, None, MOST_CALLS).await;
         let calls = calls.map_err(Error::from)?;
         engine.0.shutdown().await;
-        stand_in.answered(ended, calls, self.max_iterations)
+        stand_in.answered(ended, calls)
     }
 }
 
-async fn open(engine: &Engine, stream: bool, max_iterations: u32) -> Result<ChatId, Error> {
+async fn open(
+    engine: &Engine,
+    agent: Agent,
+    stream: bool,
+    max_iterations: u32,
+) -> Result<ChatId, Error> {
     let mut world = World::new(WorldId::new(NAME), NAME, Timestamp::now());
     world.max_iterations = max_iterations;
+    // Every result that comes later is a turn of its own; how often the model is asked limits them all.
+    world.turn_limit = u32::MAX;
     world.streaming = stream;
     world.result_limit = usize::MAX;
-    world.agents.push(Agent { model: Some(format!("{NAME}/{NAME}")), ..Agent::new(NAME) });
+    world.agents.push(agent);
     let world = engine.create_world(world, NAME).await?;
     // A chat that has a title asks no model for one.
     let chat = engine.create_chat(&world.id, Some(NAME.to_owned()), NAME).await?;
@@ -193,6 +205,7 @@ impl Drop for Guarded {
 struct Conversation<'a> {
     engine: &'a Engine,
     chat: ChatId,
+    stand_in: &'a StandIn,
     decide: &'a Deciding,
 }
 
@@ -204,37 +217,42 @@ impl Conversation<'_> {
     ) -> Result<Option<(NoticeCode, String)>, Error> {
         let posted = self.engine.post(&self.chat, NewMessage::human(NAME)).await?;
         let mut events = self.engine.subscribe(Scope::Chat(self.chat.clone()), posted.position);
-        let (mut notice, mut statistics) = (None, Statistics::default());
+        let (mut notice, mut tally, mut last) = (None, Tally::default(), None);
         while let Some(item) = events.next().await? {
-            match item {
-                FeedItem::Chunk(chunk) => seen(Progress::Piece(&chunk)),
-                FeedItem::Stored(stored) => {
-                    let event = stored.sealed.open().map_err(agent_world_store::Error::from)?.event;
-                    if is_about_calls(&event) {
-                        statistics = Statistics::of(&self.calls().await?);
-                    }
-                    seen(Progress::Event { event: &event, statistics });
-                    match &event {
-                        Event::ApprovalRequested(asked) => self.answer(asked).await?,
-                        Event::NoticePosted(posted) => {
-                            notice = Some((posted.code, posted.text.clone()));
-                        }
-                        Event::TurnEnded { .. } if !self.works().await? => return Ok(notice),
-                        _ => {}
-                    }
+            let stored = match item {
+                FeedItem::Chunk(chunk) => {
+                    seen(Progress::Piece(&chunk));
+                    continue;
                 }
+                FeedItem::Stored(stored) => stored,
+            };
+            let event = stored.sealed.open().map_err(agent_world_store::Error::from)?.event;
+            tally.count(&event);
+            seen(Progress::Event { event: &event, statistics: tally.statistics });
+            match &event {
+                Event::ApprovalRequested(asked) => self.answer(asked).await?,
+                // What a model failed at before does not matter once it has answered.
+                Event::ReplyRecorded(_) => notice = None,
+                Event::NoticePosted(posted) => notice = Some((posted.code, posted.text.clone())),
+                Event::TurnEnded { .. } if self.stand_in.may_not_be_asked(notice.as_ref()) => {
+                    return Ok(notice);
+                }
+                Event::TurnEnded { .. } => last = self.last().await?,
+                _ => {}
+            }
+            if last.is_some_and(|last| stored.sealed.seq >= last) {
+                return Ok(notice);
             }
         }
         Err(Error::ShuttingDown)
     }
 
-    async fn works(&self) -> Result<bool, Error> {
+    /// The event after which nothing more happens, if all that happens is recorded. Whoever looks on slowly has still
+    /// to be told what came before it.
+    async fn last(&self) -> Result<Option<u64>, Error> {
         let store = self.engine.store();
-        Ok(Standing::of(&**store, &self.chat, Timestamp::now()).await?.works)
-    }
-
-    async fn calls(&self) -> Result<Vec<CallView>, Error> {
-        Ok(self.engine.store().calls(&self.chat, None, MOST_CALLS).await?)
+        let standing = Standing::of(&**store, &self.chat, Timestamp::now()).await?;
+        Ok((!standing.works).then_some(standing.head))
     }
 
     async fn answer(&self, asked: &ApprovalRequested) -> Result<(), Error> {
@@ -247,15 +265,44 @@ impl Conversation<'_> {
     }
 }
 
-fn is_about_calls(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::ToolCalled(_)
-            | Event::ToolStarted { .. }
-            | Event::ToolFinished(_)
-            | Event::ApprovalRequested(_)
-            | Event::ApprovalDecided(_)
-    )
+/// Counts calls by what is told of them, so that a thousand calls are not read anew a thousand times.
+#[derive(Debug, Default)]
+struct Tally {
+    statistics: Statistics,
+    /// Calls that have not ended: whether they run.
+    open: BTreeMap<CallId, bool>,
+}
+
+impl Tally {
+    fn count(&mut self, event: &Event) {
+        let counted = &mut self.statistics;
+        match event {
+            Event::ToolCalled(called) => {
+                counted.total += 1;
+                match called.mode {
+                    Mode::Blocking => counted.blocking += 1,
+                    Mode::Background => counted.background += 1,
+                }
+                self.open.insert(called.call.clone(), false);
+            }
+            Event::ToolStarted { call, .. } => {
+                self.open.insert(call.clone(), true);
+            }
+            Event::ToolRequeued { call } => {
+                self.open.insert(call.clone(), false);
+            }
+            Event::ToolFinished(finished) => {
+                self.open.remove(&finished.call);
+                match finished.outcome {
+                    Outcome::Completed => counted.completed += 1,
+                    _ => counted.failed += 1,
+                }
+            }
+            _ => return,
+        }
+        counted.executing = self.open.values().filter(|runs| **runs).count();
+        counted.pending = self.open.len() - counted.executing;
+    }
 }
 
 impl Statistics {
@@ -284,40 +331,74 @@ impl Statistics {
 struct StandIn {
     model: Arc<dyn Model>,
     request: Request,
-    /// The names of the caller's tools. The engine's own, for reading on in long results, is not wanted: here no result
-    /// is cut.
-    tools: Vec<String>,
+    limit: u32,
     record: Arc<Mutex<Record>>,
 }
 
 #[derive(Debug, Default)]
 struct Record {
+    asked: u32,
+    /// The model would have been asked once too often.
+    exhausted: bool,
     replies: Vec<Response>,
     failure: Option<agent_world_llm::Error>,
 }
 
 impl StandIn {
-    fn new(models: &Models, request: Request, tools: &[Arc<dyn Tool>]) -> Result<Self, Unanswered> {
+    fn new(
+        models: &Models,
+        request: Request,
+        tools: &[Arc<dyn Tool>],
+        limit: u32,
+    ) -> Result<Self, Unanswered> {
         let (model, own_name) = models.find(&request.model)?;
         let own_name = own_name.to_owned();
         let mut request = Request { model: own_name, ..request };
-        let tools: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
-        let orphan = request.functions().find(|function| !tools.contains(&function.name));
+        let known = |name: &str| tools.iter().any(|tool| tool.spec().name == name);
+        let orphan = request.functions().find(|function| !known(&function.name));
         if let Some(orphan) = orphan {
             return Err(Unanswered::NoSuchTool(orphan.name.clone()));
         }
         // What the caller's tools say about themselves comes with every request of the engine.
         request.tools.retain(|tool| matches!(tool, Offered::Unknown(_)));
-        Ok(Self { model, request, tools, record: Arc::default() })
+        Ok(Self { model, request, limit, record: Arc::default() })
+    }
+
+    /// Whom the engine takes the model for. It is offered what the caller has, and nothing of the engine's own.
+    fn agent(&self, tools: &[Arc<dyn Tool>]) -> Agent {
+        Agent {
+            model: Some(format!("{NAME}/{NAME}")),
+            tools: tools.iter().map(|tool| tool.spec().name).collect(),
+            parallel_tool_calls: self.request.parallel_tool_calls != Some(false),
+            ..Agent::new(NAME)
+        }
+    }
+
+    /// What to ask next.
+    ///
+    /// # Errors
+    /// When the model was asked as often as it may be. The engine counts for each turn alone.
+    fn next(&self, engine: Request) -> Result<Request, agent_world_llm::Error> {
+        let mut record = self.lock();
+        if record.asked >= self.limit {
+            record.exhausted = true;
+            let message = "the model was asked as often as it may be";
+            return Err(agent_world_llm::Error::new(Class::Cancelled, NAME, message));
+        }
+        record.asked += 1;
+        drop(record);
+        Ok(self.merged(engine))
+    }
+
+    /// Whether nothing that still runs can lead to an answer.
+    fn may_not_be_asked(&self, notice: Option<&(NoticeCode, String)>) -> bool {
+        self.lock().exhausted || matches!(notice, Some((NoticeCode::IterationLimit, _)))
     }
 
     fn merged(&self, engine: Request) -> Request {
         let mut request = self.request.clone();
         request.input.extend(engine.input.into_iter().skip(1));
-        let is_callers = |tool: &Offered| {
-            tool.function_name().is_some_and(|name| self.tools.iter().any(|own| own == name))
-        };
-        request.tools.extend(engine.tools.into_iter().filter(is_callers));
+        request.tools.extend(engine.tools);
         // A tool that must be used would have to be used for ever.
         let first = self.lock().replies.is_empty();
         if !first && request.tool_choice.as_ref().is_some_and(is_forced) {
@@ -334,11 +415,17 @@ impl StandIn {
         &self,
         notice: Option<(NoticeCode, String)>,
         calls: Vec<CallView>,
-        limit: u32,
     ) -> Result<Answered, Unanswered> {
-        let record = std::mem::take(&mut *self.lock());
+        let (limit, record) = (self.limit, std::mem::take(&mut *self.lock()));
+        if record.exhausted {
+            return Err(Unanswered::TooManyIterations { limit });
+        }
         match (notice, record.failure) {
             (Some((NoticeCode::ModelFailed, _)), Some(failure)) => return Err(failure.into()),
+            // The model answered, or broke down, in a way that could not be taken for a reply.
+            (Some((NoticeCode::ModelFailed, text)), None) => {
+                return Err(Unanswered::NoAnswer(text));
+            }
             (Some((NoticeCode::IterationLimit, _)), _) => {
                 return Err(Unanswered::TooManyIterations { limit });
             }
@@ -369,7 +456,10 @@ fn is_forced(choice: &ToolChoice) -> bool {
 impl Model for StandIn {
     fn stream(&self, request: Request) -> Events {
         let record = Arc::clone(&self.record);
-        let events = self.model.stream(self.merged(request));
+        let events = match self.next(request) {
+            Ok(request) => self.model.stream(request),
+            Err(error) => return Box::pin(futures::stream::once(async { Err(error) })),
+        };
         Box::pin(events.inspect(move |event| {
             let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
             match event {
@@ -383,7 +473,7 @@ impl Model for StandIn {
     }
 
     async fn generate(&self, request: Request) -> Result<Response, agent_world_llm::Error> {
-        let answered = self.model.generate(self.merged(request)).await;
+        let answered = self.model.generate(self.next(request)?).await;
         match &answered {
             Ok(response) => self.lock().replies.push(response.clone()),
             Err(error) => self.lock().failure = Some(error.clone()),

@@ -53,5 +53,10 @@ mod pressure;
 mod restarts;
 #[path = "runtime/settings.rs"]
 mod settings;
+#[path = "runtime/vendors.rs"]
+mod vendors;
 #[path = "runtime/with_tools.rs"]
 mod with_tools;
+
+#[path = "../../llm/tests/network/server.rs"]
+mod server;

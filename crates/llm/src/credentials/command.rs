@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use super::cache::{Cache, Fetched};
 use super::{Ask, Credential, Credentials};
+use crate::secret::{Mask, SecretString};
 use crate::{Class, Error};
 
 /// Bytes that are read of each output; a key has a hundred.
@@ -116,11 +117,15 @@ impl Call {
             tokio::join!(beginning(child.stdout.take()), beginning(child.stderr.take()));
         let status =
             child.wait().await.map_err(|error| self.failed(format!("was lost: {error}")))?;
-        let complaint: String = complaint.trim().chars().take(LONGEST_COMPLAINT).collect();
+        let line = output.lines().map(str::trim).next();
+        // A program that says what it does, as a shell can be told to, says the key too.
+        let mask = Mask::default().with(&SecretString::from(line.unwrap_or_default()));
+        let complaint = mask.text(complaint.trim());
+        let complaint: String = complaint.chars().take(LONGEST_COMPLAINT).collect();
         if !status.success() {
             return Err(self.failed(format!("failed ({status}): {complaint}")));
         }
-        match output.lines().map(str::trim).next() {
+        match line {
             Some(line) if !line.is_empty() => Ok(line.to_owned()),
             _ => Err(self.failed(format!("printed no key in its first line: {complaint}"))),
         }

@@ -14,7 +14,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValu
 use reqwest::{Method, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::cache::{Cache, Fetched};
 use super::{Ask, Credential, Credentials};
@@ -24,7 +24,7 @@ use crate::{Class, Error, explain};
 
 /// Bytes of a token server's reply.
 const LONGEST_REPLY: usize = 1 << 20;
-/// How long a token server is waited for, and how long between two pieces of its reply.
+/// How long a token server is waited for, until the end of its reply: everybody else waits along.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// What a token is given for.
@@ -74,6 +74,7 @@ struct TokenServer {
     authentication: ClientAuthentication,
     parameters: Vec<(String, String)>,
     margin: Duration,
+    limit: Duration,
     /// The one from the grant, until the token server gives another.
     refresh_token: Mutex<Option<SecretString>>,
     rotated: Option<Box<Rotated>>,
@@ -105,6 +106,7 @@ impl OAuth {
             authentication: ClientAuthentication::default(),
             parameters: Vec::new(),
             margin: Duration::from_secs(60),
+            limit: LIMIT,
             refresh_token: Mutex::new(refresh_token),
             rotated: None,
         }))
@@ -136,6 +138,12 @@ impl Builder {
     /// How long before its end a token is no longer used; a minute unless told.
     pub fn margin(mut self, margin: Duration) -> Self {
         self.0.margin = margin;
+        self
+    }
+
+    /// How long the token server may take; 30 seconds unless told.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.0.limit = limit;
         self
     }
 
@@ -172,7 +180,11 @@ impl TokenServer {
         let refresh_token = self.current_refresh_token();
         let mask = self.mask(refresh_token.as_ref());
         let asked = Instant::now();
-        let reply = self.ask(refresh_token.as_ref()).await;
+        let reply = timeout(self.limit, self.ask(refresh_token.as_ref())).await;
+        let reply = reply.unwrap_or_else(|_| {
+            let message = format!("no whole reply within {}s", self.limit.as_secs_f64());
+            Err(Error::new(Class::Timeout, "", message))
+        });
         let reply = reply.map_err(|error| mask.error(self.named(error)))?;
         if let Some(rotated) = text(&reply, "refresh_token").map(SecretString::from) {
             self.keep(rotated);
@@ -191,7 +203,7 @@ impl TokenServer {
             headers: self.headers()?,
             body: Bytes::from(self.form(refresh_token)),
         };
-        let mut arrival = self.transport.send(call, LIMIT, LIMIT).await?;
+        let mut arrival = self.transport.send(call, self.limit, self.limit).await?;
         let status = arrival.status;
         if !(200..300).contains(&status) {
             let mut error = refusal(status, &arrival.body.complaint().await);

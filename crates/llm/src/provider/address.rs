@@ -37,11 +37,19 @@ impl Address {
     }
 
     /// The address of a path behind the base URL. Of parameters with the same name the later holds.
+    ///
+    /// # Errors
+    /// When the path leads back out: the name of a model is part of some paths, and anybody may have written it.
     pub fn join<'a>(
         &self,
         path: &str,
         query: impl Iterator<Item = &'a (String, String)> + Clone,
-    ) -> Url {
+    ) -> Result<Url, Error> {
+        if path.split(['/', '\\']).any(is_step) {
+            return Err(unusable(
+                "the name of the model must not have `.` or `..` between slashes",
+            ));
+        }
         let mut url = self.0.clone();
         let base = url.path().trim_end_matches('/');
         let path = format!("{base}/{}", path.trim_start_matches('/'));
@@ -54,7 +62,7 @@ impl Address {
                 told.push(name);
             }
         }
-        url
+        Ok(url)
     }
 
     /// Whether nobody on the way can read along.
@@ -65,6 +73,11 @@ impl Address {
     pub fn host(&self) -> String {
         host_of(&self.0)
     }
+}
+
+/// Whether a segment of a path is one that addresses are shortened by, however it is written.
+fn is_step(segment: &str) -> bool {
+    matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..")
 }
 
 impl fmt::Debug for Address {
@@ -80,7 +93,7 @@ mod tests {
     fn joined(base: &str, path: &str, query: &[(&str, &str)]) -> String {
         let query: Vec<_> =
             query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Address::read(base).unwrap().join(path, query.iter()).to_string()
+        Address::read(base).unwrap().join(path, query.iter()).unwrap().to_string()
     }
 
     #[test]
@@ -113,6 +126,22 @@ mod tests {
             joined("https://toy.example", "//evil.example/x", &[])
                 .starts_with("https://toy.example/")
         );
+    }
+
+    #[test]
+    fn a_path_cannot_leave_the_base() {
+        let base = Address::read("https://gateway.example/of-ada/v1").unwrap();
+        for path in [
+            "/../../of-bob/v1/files",
+            "/models/../../../of-bob",
+            "/models/%2e%2E/x",
+            "/models/.%2e/x",
+            "/models\\..\\..\\x",
+            "/./x",
+        ] {
+            assert!(base.join(path, [].iter()).is_err(), "{path}");
+        }
+        assert!(base.join("/models/gemini-2.5..x:generate", [].iter()).is_ok());
     }
 
     #[test]

@@ -230,7 +230,8 @@ impl Hidden {
     fn mask(&self, mask: Mask) -> Mask {
         let secrets = self.0.iter().filter(|(name, _)| is_named_secret(name));
         secrets.fold(mask, |mask, (_, value)| {
-            let value = value.strip_prefix("Bearer ").unwrap_or(value);
+            // Behind the name of a scheme, such as `Bearer` or `Basic`.
+            let value = value.split_once(' ').map_or(value.as_str(), |(_, secret)| secret);
             mask.with(&SecretString::from(value))
         })
     }

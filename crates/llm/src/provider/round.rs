@@ -46,18 +46,23 @@ impl<'a> Round<'a> {
             sent.insert(name, value);
         }
         let url = setup.address.join(&path, query.iter().chain(&setup.query));
+        let url = url.map_err(|error| setup.named(error))?;
         let call = setup.call(Method::POST, url, sent, Bytes::from(body));
         let first_byte = if stream { setup.timeouts.stream } else { setup.timeouts.whole };
         Ok(Self { setup, asked, user: request.user.as_deref(), call, first_byte })
     }
 
     /// A request that asks no model anything.
-    pub fn access(setup: &'a Setup, path: &str) -> Self {
-        let url = setup.address.join(path, setup.query.iter());
+    ///
+    /// # Errors
+    /// When the path is none.
+    pub fn access(setup: &'a Setup, path: &str) -> Result<Self, Error> {
+        let url =
+            setup.address.join(path, setup.query.iter()).map_err(|error| setup.named(error))?;
         let accepted = (ACCEPT, HeaderValue::from_static("application/json"));
         let call = setup.call(Method::GET, url, HeaderMap::from_iter([accepted]), Bytes::new());
         let first_byte = setup.timeouts.whole.min(ACCESS_LIMIT);
-        Self { setup, asked: setup.asked("", false), user: None, call, first_byte }
+        Ok(Self { setup, asked: setup.asked("", false), user: None, call, first_byte })
     }
 
     /// The reply up to the first event that says something, and the rest of it. That the vendor began to answer is held

@@ -65,15 +65,20 @@ impl Body {
         }
     }
 
-    /// What a reply of failure says, as far as it comes.
+    /// What a reply of failure says, as far as it comes. It is waited for no longer than for one piece of a reply: a
+    /// failure that trickles in would keep everybody from trying again.
     pub async fn complaint(&mut self) -> Vec<u8> {
         let mut read = Vec::new();
-        while read.len() < LONGEST_COMPLAINT {
-            match self.next().await {
-                Ok(Some(bytes)) => read.extend_from_slice(&bytes),
-                Ok(None) | Err(_) => break,
+        let reading = async {
+            while read.len() < LONGEST_COMPLAINT {
+                match self.response.chunk().await {
+                    Ok(Some(bytes)) => read.extend_from_slice(&bytes),
+                    Ok(None) | Err(_) => break,
+                }
             }
-        }
+        };
+        // What came in time is what there is to say.
+        timeout(self.idle, reading).await.ok();
         read.truncate(LONGEST_COMPLAINT);
         read
     }

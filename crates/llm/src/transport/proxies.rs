@@ -10,7 +10,7 @@ use super::unusable;
 use crate::Error;
 
 /// Requests to this machine, as `NO_PROXY` writes it.
-const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1,::ffff:127.0.0.0/104";
 
 /// Proxies and who is reached without them.
 #[derive(Clone, Default)]

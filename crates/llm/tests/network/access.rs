@@ -144,11 +144,26 @@ async fn a_key_that_the_vendor_repeats_is_hidden() {
 }
 
 #[tokio::test]
+async fn a_key_in_which_a_long_message_is_cut_is_hidden() {
+    let long = |before: usize| format!("{}{KEY} is wrong", "x".repeat(before));
+    let answers = (1_960..2_010)
+        .map(|before| Answer::json(400, &format!(r#"{{"error":"{}"}}"#, long(before))));
+    let server = Server::start(answers).await;
+    let provider = keyed(&server, KeyPlace::Bearer, Fixed::key(KEY));
+    for _ in 1_960..2_010 {
+        let error = provider.generate(question()).await.unwrap_err();
+        assert!(!error.message.contains("sk-very-"), "{}", error.message.trim_start_matches('x'));
+    }
+}
+
+#[tokio::test]
 async fn secrets_among_the_settings_are_hidden_too() {
     let server =
         Server::start([Answer::json(400, &format!(r#"{{"error":"no {KEY} here"}}"#))]).await;
-    let builder =
-        builder(&server).header("x-proxy-token", KEY).query("code", KEY).query("key", KEY);
+    let builder = builder(&server)
+        .header("x-auth", format!("Basic {KEY}"))
+        .query("code", KEY)
+        .query("key", "x");
     assert!(!format!("{builder:?}").contains(KEY), "{builder:?}");
     let provider = builder.build().unwrap();
     assert!(!format!("{provider:?}").contains(KEY), "{provider:?}");
@@ -270,11 +285,17 @@ async fn a_key_does_not_go_unencrypted_to_another_machine_unless_allowed() {
         Provider::builder("toy", Arc::new(Toy))
             .base_url("http://192.0.2.1:9/v1")
             .transport(transport())
-            .credentials(Fixed::key(KEY))
+            .key_place(KeyPlace::None)
     };
-    let error = builder().build().unwrap().generate(question()).await.unwrap_err();
-    assert_eq!(error.class, Class::InvalidRequest);
-    assert!(error.message.contains("192.0.2.1:9 unencrypted"), "{error}");
+    for builder in [
+        builder().key_place(KeyPlace::Bearer).credentials(Fixed::key(KEY)),
+        builder().header("authorization", format!("Basic {KEY}")),
+        builder().query("key", KEY),
+    ] {
+        let error = builder.build().unwrap().generate(question()).await.unwrap_err();
+        assert_eq!(error.class, Class::InvalidRequest);
+        assert!(error.message.contains("192.0.2.1:9 unencrypted"), "{error}");
+    }
 }
 
 #[tokio::test]

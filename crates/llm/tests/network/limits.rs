@@ -136,3 +136,51 @@ async fn a_name_that_nobody_has_is_told_with_what_to_do() {
     assert!(error.message.starts_with(&format!("the name {host} was not found")), "{error}");
     assert!(!error.message.contains("/v1"), "{error}");
 }
+
+#[tokio::test]
+async fn a_failure_that_trickles_in_is_not_waited_for() {
+    let trickle = Answer::begun(503, "text/plain").trickle(5_000, SHORT / 5);
+    let server = Server::start([trickle]).await;
+    let timeouts = Timeouts { idle: SHORT, ..Timeouts::default() };
+    let provider = once(&server).timeouts(timeouts).build().unwrap();
+    let asked = tokio::time::timeout(Duration::from_secs(20), provider.generate(question())).await;
+    let error = asked.unwrap().unwrap_err();
+    assert_eq!((error.class, error.status), (Class::Overloaded, Some(503)));
+    assert!(error.message.contains('x'), "what came in time is told: {error}");
+    server.closed(1).await;
+}
+
+#[tokio::test]
+async fn replies_that_make_no_sense_are_errors() {
+    let large = "x".repeat(2 << 20);
+    for answer in [
+        Answer::with_headers(204, &[], ""),
+        Answer::with_headers(200, &[], ""),
+        Answer::with_headers(200, &[("content-type", "text/html")], "<html>Sign in</html>"),
+        // Nobody asked for it.
+        Answer::with_headers(200, &[("content-encoding", "gzip")], "\u{1f}\u{8b}\u{8}"),
+        Answer::with_headers(200, &[("x-large", &large)], "{}"),
+        Answer::with_headers(
+            200,
+            &[("content-type", "\u{fc}\u{ff}"), ("x-request-id", "\u{fc}")],
+            "?",
+        ),
+        Answer::with_headers(304, &[], ""),
+        Answer::with_headers(302, &[("location", "\u{fc}")], ""),
+        Answer::stream("text/event-stream").piece("data: {\"say\":\"\u{0}").end(),
+    ] {
+        for stream in [false, true] {
+            let server = Server::start([answer.clone()]).await;
+            let provider = once(&server).build().unwrap();
+            let asked = async {
+                match stream {
+                    true => last(provider.stream(question())).await.map(|_| ()),
+                    false => provider.generate(question()).await.map(|_| ()),
+                }
+            };
+            let asked = tokio::time::timeout(Duration::from_secs(20), asked).await.unwrap();
+            let error = asked.unwrap_err();
+            assert_eq!(error.vendor, "toy", "{error}");
+        }
+    }
+}

@@ -231,3 +231,54 @@ async fn secrets_are_not_sent_unencrypted_and_not_printed() {
     source.get(&ASK).await.unwrap();
     assert!(!format!("{source:?}").contains("token-secret-1"), "{source:?}");
 }
+
+#[tokio::test]
+async fn a_token_server_that_trickles_keeps_nobody_waiting_for_ever() {
+    let pause = Duration::from_millis(10);
+    let trickle = Answer::stream("application/json").trickle(5_000, pause);
+    let server = Server::start([trickle, token("t1", "3600")]).await;
+    let source = oauth(&server, client()).limit(Duration::from_millis(50)).build();
+    let asking = join_all((0..100).map(|_| source.get(&ASK)));
+    let asked = tokio::time::timeout(Duration::from_secs(20), asking).await.unwrap();
+    for outcome in asked {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.class, Class::Timeout);
+        assert!(error.message.ends_with("no whole reply within 0.05s"), "{error}");
+    }
+    assert_eq!(server.requests().len(), 1);
+    let patient = oauth(&server, client()).build();
+    assert_eq!(text(patient.get(&ASK).await.unwrap()), "t1");
+}
+
+#[tokio::test]
+async fn whoever_is_told_of_a_new_refresh_token_may_break_down() {
+    let rotated = r#"{"access_token":"t1","refresh_token":"refresh-token-2"}"#;
+    let server = Server::start([Answer::json(200, rotated), token("t2", "3600")]).await;
+    let source = oauth(&server, person()).rotated(|_| panic!("as the test wants")).build();
+    let asked = join_all((0..10).map(|_| source.get(&ASK))).await;
+    assert!(asked.iter().all(Result::is_err), "{asked:?}");
+    assert_eq!(text(source.get(&ASK).await.unwrap()), "t2");
+    assert!(server.requests()[1].body.contains("refresh-token-2"), "the newest is kept");
+}
+
+#[tokio::test]
+async fn a_thousand_requests_share_one_renewal_and_the_first_may_leave() {
+    let gate = Arc::new(Semaphore::new(0));
+    let slow = Answer::default().gate(&gate).whole(200, r#"{"access_token":"t1"}"#);
+    let server = Server::start([slow]).await;
+    let source = Arc::new(oauth(&server, client()).build());
+    let ask = || {
+        let source = Arc::clone(&source);
+        tokio::spawn(async move { source.get(&ASK).await })
+    };
+    let first = ask();
+    server.received(1).await;
+    let others: Vec<_> = (0..1_000).map(|_| ask()).collect();
+    first.abort();
+    assert!(first.await.is_err());
+    gate.add_permits(1);
+    for other in others {
+        assert_eq!(text(other.await.unwrap().unwrap()), "t1");
+    }
+    assert_eq!(server.requests().len(), 1);
+}

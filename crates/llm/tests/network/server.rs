@@ -54,6 +54,7 @@ enum Step {
     Gate(Arc<Semaphore>),
     /// Says nothing any more and keeps the connection until the other side closes it.
     Silence,
+    Pause(Duration),
     /// Closes the connection, whatever was announced.
     Cut,
 }
@@ -160,6 +161,10 @@ impl State {
                     until_closed(connection).await;
                     false
                 }
+                Step::Pause(pause) => {
+                    tokio::time::sleep(pause).await;
+                    true
+                }
                 Step::Cut => return false,
             };
             if !goes_on {
@@ -169,6 +174,10 @@ impl State {
         }
         true
     }
+}
+
+fn chunk(bytes: &str) -> Step {
+    Step::Bytes(format!("{:x}\r\n{bytes}\r\n", bytes.len()).into_bytes())
 }
 
 async fn until_closed(connection: &mut (impl AsyncRead + Unpin)) {
@@ -223,8 +232,13 @@ impl Answer {
 
     /// The head of a reply whose body comes piece by piece.
     pub fn stream(content_type: &str) -> Self {
+        Self::begun(200, content_type)
+    }
+
+    /// As `stream`, with any status.
+    pub fn begun(status: u16, content_type: &str) -> Self {
         let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\nx-request-id: req_stream\r\n\
+            "HTTP/1.1 {status} Scripted\r\ncontent-type: {content_type}\r\nx-request-id: req_stream\r\n\
              transfer-encoding: chunked\r\n\r\n"
         );
         Self(vec![Step::Bytes(head.into_bytes())])
@@ -241,7 +255,7 @@ impl Answer {
     }
 
     pub fn piece(self, bytes: &str) -> Self {
-        self.then(Step::Bytes(format!("{:x}\r\n{bytes}\r\n", bytes.len()).into_bytes()))
+        self.then(chunk(bytes))
     }
 
     pub fn end(self) -> Self {
@@ -256,6 +270,12 @@ impl Answer {
 
     pub fn gate(self, gate: &Arc<Semaphore>) -> Self {
         self.then(Step::Gate(Arc::clone(gate)))
+    }
+
+    /// Comes a few bytes at a time, never two pieces closer than this.
+    pub fn trickle(self, pieces: usize, pause: Duration) -> Self {
+        let drops = (0..pieces).flat_map(|_| [Step::Pause(pause), chunk("x")]);
+        drops.fold(self, Self::then)
     }
 
     pub fn silence(self) -> Self {

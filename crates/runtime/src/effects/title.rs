@@ -14,6 +14,8 @@ use crate::engine::Shared;
 
 /// Tokens a title may take.
 const TITLE_TOKENS: u64 = 64;
+/// Tokens of a model that thinks before it answers: its thoughts count, and would leave nothing of so few.
+const THINKING_TOKENS: u64 = 2_048;
 
 pub(crate) fn call(
     shared: &Arc<Shared>,
@@ -40,11 +42,12 @@ async fn propose(shared: &Shared, world: &World, prompt: Prompt) -> Result<Title
         .or_else(of_an_agent)
         .ok_or_else(|| "no model is set that could name the chat".to_owned())?;
     let (model, own_name) = shared.models.find(name).map_err(|error| error.to_string())?;
+    let thinks = model.capabilities(own_name).reasoning;
     let request = Request {
         model: own_name.to_owned(),
         instructions: prompt.instructions,
         input: prompt.items,
-        max_output_tokens: Some(TITLE_TOKENS),
+        max_output_tokens: Some(if thinks { THINKING_TOKENS } else { TITLE_TOKENS }),
         store: Some(false),
         ..Request::default()
     };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use agent_world_core::command::Scope as Reach;
+use agent_world_core::item::Part;
 use agent_world_llm::scripted::Answer;
 use agent_world_runtime::{Error, NewMessage};
 use agent_world_store::memory::faults::{Fault, Operation};
@@ -41,6 +42,15 @@ async fn a_key_used_for_something_else_is_refused(backend: Backend) {
     let again = stage.engine.post(&stage.chat, keyed("one thing")).await.unwrap();
     assert_eq!(again.message.id, first.message.id);
     let refused = stage.engine.post(&stage.chat, keyed("another thing")).await;
+    assert!(matches!(refused, Err(Error::KeyReused)), "{refused:?}");
+    // The same words about another picture are another thing.
+    let image = Part::InputImage {
+        image_url: Some("data:image/png;base64,AAAA".to_owned()),
+        file_id: None,
+        extra: Default::default(),
+    };
+    let shown = NewMessage { parts: vec![image], ..keyed("one thing") };
+    let refused = stage.engine.post(&stage.chat, shown).await;
     assert!(matches!(refused, Err(Error::KeyReused)), "{refused:?}");
 }
 

@@ -3,9 +3,10 @@
 use agent_world_core::Timestamp;
 use agent_world_core::event::{Author, Event};
 use agent_world_core::ids::ChatId;
+use agent_world_core::item::Reply;
 use agent_world_core::prompt::TITLE_INSTRUCTIONS;
-use agent_world_llm::Class;
-use agent_world_llm::scripted::Answer;
+use agent_world_llm::scripted::{Answer, Scripted};
+use agent_world_llm::{Capabilities, Class, Events, Model, Request};
 
 use crate::props::gate;
 use crate::stage::{Backend, Setup, Stage, on_both_stores};
@@ -15,6 +16,7 @@ on_both_stores!(
     a_name_given_by_a_person_is_never_overwritten,
     a_name_given_while_the_model_thinks_is_kept,
     a_model_that_cannot_name_a_chat_is_not_asked_again,
+    a_model_that_thinks_first_is_given_room_for_it,
 );
 
 /// A world, whose titles are made by a model of their own, and its first chat.
@@ -91,4 +93,32 @@ async fn a_model_that_cannot_name_a_chat_is_not_asked_again(backend: Backend) {
     let log = stage.log(&chat).await;
     let given_up = |event: &&Event| matches!(event, Event::NamingGivenUp { .. });
     assert_eq!(log.iter().filter(given_up).count(), 1);
+}
+
+async fn a_model_that_thinks_first_is_given_room_for_it(backend: Backend) {
+    #[derive(Debug)]
+    struct Plain(Scripted);
+
+    impl Model for Plain {
+        fn stream(&self, request: Request) -> Events {
+            self.0.stream(request)
+        }
+
+        fn capabilities(&self, model: &str) -> Capabilities {
+            Capabilities { reasoning: model == "thinker", ..Capabilities::default() }
+        }
+    }
+
+    for (model, limit) in [("plain/thinker", 2_048), ("plain/talker", 64)] {
+        let script = Scripted::answering(|_| Ok(Reply::text("A Very Warm Welcome")));
+        let stage = Setup::of(&["ada"])
+            .vendor("plain", Plain(script.clone()))
+            .world(|world| world.title_model = Some(model.to_owned()))
+            .open(backend)
+            .await;
+        let chat = stage.store.chats(&stage.world, None, 1).await.unwrap()[0].id.clone();
+        stage.say_in(&chat, "hello there").await;
+        at_rest(&stage, &chat).await;
+        assert_eq!(script.requests()[0].max_output_tokens, Some(limit), "{model}");
+    }
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use agent_world_core::command::{Answer as Decision, Scope};
 use agent_world_core::event::Event;
-use agent_world_core::item::{Item, Part, Reply, Usage};
+use agent_world_core::item::{Finish, Item, Part, Reply, Usage};
 use agent_world_llm::scripted::{Answer, Scripted};
 use agent_world_llm::{Class, Models, Request, Tool as Offered, ToolChoice};
 use agent_world_runtime::{Progress, Statistics, Unanswered, WithTools};
 use agent_world_tools::scripted::Scripted as ScriptedTool;
 use serde_json::json;
 
-use crate::props::{call, doing, free, in_background, shown, spec};
+use crate::props::{call, calls, doing, free, in_background, shown, spec};
 
 fn models() -> (Models, Scripted) {
     let script = Scripted::new();
@@ -227,4 +227,193 @@ async fn images_of_the_callers_input_reach_the_model() {
     WithTools::new(&models, asked).run(|_| {}).await.unwrap();
     let Item::Message(message) = &*script.requests()[0].input[0] else { panic!("a message") };
     assert_eq!(message.content[1], image);
+}
+
+#[tokio::test]
+async fn the_model_is_offered_the_callers_tools_and_no_others() {
+    let (models, script) = models();
+    script.push("any", "Hello.").push("any", "Hello.");
+    WithTools::new(&models, request("go")).run(|_| {}).await.unwrap();
+    let with_one = WithTools::new(&models, request("go")).tool(Arc::new(doing(free("act"))));
+    with_one.run(|_| {}).await.unwrap();
+    let names = |request: &Request| -> Vec<String> {
+        request.functions().map(|function| function.name.clone()).collect()
+    };
+    let offered: Vec<_> = script.requests().iter().map(names).collect();
+    assert_eq!(offered, [vec![], vec!["act".to_owned()]]);
+}
+
+#[tokio::test]
+async fn results_that_come_later_do_not_let_the_model_be_asked_for_ever() {
+    let script = Scripted::performing(|request| {
+        match shown(request).last().unwrap().contains("started in the background") {
+            true => Answer::text("Under way."),
+            false => call("slow", "it"),
+        }
+    });
+    let models = Models::default().with("scripted", Arc::new(script.clone()));
+    let tool = ScriptedTool::text(in_background("slow"), "late");
+    let run = WithTools::new(&models, request("go")).tool(Arc::new(tool)).max_iterations(15);
+    let ended = tokio::time::timeout(Duration::from_secs(20), run.run(|_| {})).await.unwrap();
+    assert!(matches!(ended, Err(Unanswered::TooManyIterations { limit: 15 })), "{ended:?}");
+    assert_eq!(script.requests().len(), 15);
+}
+
+#[tokio::test]
+async fn an_answer_counts_although_the_model_failed_before() {
+    let (models, script) = models();
+    let finish = crate::props::gate();
+    script.push("any", call("slow", "it"));
+    script.push("any", Answer::failure(Class::Overloaded, "busy"));
+    script.push("any", "Now it is done.");
+    let tool = ScriptedTool::text(in_background("slow"), "late").held_by(&finish);
+    let answered = WithTools::new(&models, request("go"))
+        .tool(Arc::new(tool))
+        .run(|progress| {
+            if let Progress::Event { event: Event::TurnEnded { .. }, .. } = progress {
+                finish.add_permits(1);
+            }
+        })
+        .await
+        .unwrap();
+    assert_eq!(answered.response.output_text(), "Now it is done.");
+}
+
+#[tokio::test]
+async fn a_reply_that_is_cut_is_given_as_it_is() {
+    let (models, script) = models();
+    let cut = |reply: Reply| Reply {
+        finish: Finish::Incomplete { reason: "max_output_tokens".to_owned() },
+        ..reply
+    };
+    // What it calls is not run, and the model is told so.
+    script.push("any", cut(Reply::of(vec![Item::call("1", "act", &json!({"what": "it"}))])));
+    script.push("any", cut(Reply::text("Half an ans")));
+    let tool = doing(free("act"));
+    let run = WithTools::new(&models, request("go")).tool(Arc::new(tool.clone()));
+    let answered = run.run(|_| {}).await.unwrap();
+    assert_eq!(tool.count(), 0);
+    assert_eq!(answered.response.output_text(), "Half an ans");
+    assert!(!answered.response.is_complete());
+}
+
+#[tokio::test]
+async fn what_breaks_down_or_is_too_large_reaches_the_model_and_ends_nothing() {
+    let (models, script) = models();
+    script.push("any", call("breaks", "it"));
+    script.push("any", call("unheard_of", "it"));
+    script.push("any", call("large", "it"));
+    script.push("any", "So be it.");
+    let breaks = ScriptedTool::new(free("breaks"), |_| async { panic!("as the test wants") });
+    let large = ScriptedTool::text(free("large"), "x".repeat(3_000_000));
+    let answered = WithTools::new(&models, request("go"))
+        .tool(Arc::new(breaks))
+        .tool(Arc::new(large))
+        .run(|_| {})
+        .await
+        .unwrap();
+    let states: Vec<_> = answered.calls.iter().map(|call| call.state.name()).collect();
+    assert_eq!(states, ["failed", "failed", "completed"]);
+    let shown = shown(&script.requests()[3]);
+    assert!(shown[2].contains("broke down"), "{}", shown[2]);
+    assert_eq!(
+        shown[6].len(),
+        "= ".len() + 3_000_000,
+        "nothing is cut: no tool could read the rest"
+    );
+}
+
+#[tokio::test]
+async fn a_model_that_breaks_down_gave_no_answer() {
+    let script = Scripted::performing(|request| match request.input.len() {
+        1 => call("act", "it"),
+        _ => panic!("as the test wants"),
+    });
+    let models = Models::default().with("scripted", Arc::new(script));
+    let run = WithTools::new(&models, request("go")).tool(Arc::new(doing(free("act"))));
+    let failed = run.run(|_| {}).await.unwrap_err();
+    assert!(
+        matches!(&failed, Unanswered::NoAnswer(text) if text.contains("broke down")),
+        "{failed}"
+    );
+}
+
+/// Says when it is dropped.
+struct Held(tokio::sync::watch::Sender<bool>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
+    }
+}
+
+#[tokio::test]
+async fn who_loses_interest_ends_what_runs() {
+    let (models, script) = models();
+    script.push("any", call("act", "it"));
+    let dropped = tokio::sync::watch::Sender::new(false);
+    let told = dropped.clone();
+    let tool = ScriptedTool::new(free("act"), move |_| {
+        let held = Held(told.clone());
+        async move {
+            std::future::pending::<()>().await;
+            drop(held);
+            unreachable!("it never ends by itself")
+        }
+    });
+    let run = WithTools::new(&models, request("go")).tool(Arc::new(tool.clone())).run(|_| {});
+    tokio::select! {
+        ended = run => panic!("{ended:?}"),
+        () = tool.received(1) => {}
+    }
+    let mut dropped = dropped.subscribe();
+    let ended = dropped.wait_for(|dropped| *dropped);
+    tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn calls_run_one_after_another_where_the_request_says_so() {
+    let (models, script) = models();
+    script.push("any", calls("act", &["one", "two"]));
+    script.push("any", "Done.");
+    let running = Arc::new(tokio::sync::Semaphore::new(1));
+    let tool = ScriptedTool::new(free("act"), move |_| {
+        let running = Arc::clone(&running);
+        async move {
+            let alone = running.try_acquire().is_ok_and(|place| {
+                place.forget();
+                true
+            });
+            tokio::task::yield_now().await;
+            running.add_permits(1);
+            Ok(agent_world_core::event::Output::text(if alone { "alone" } else { "not alone" }))
+        }
+    });
+    let asked = Request { parallel_tool_calls: Some(false), ..request("go") };
+    WithTools::new(&models, asked).tool(Arc::new(tool)).run(|_| {}).await.unwrap();
+    assert_eq!(shown(&script.requests()[1])[3..], ["= alone", "= alone"]);
+}
+
+#[tokio::test]
+async fn counts_on_the_way_agree_with_the_calls_at_the_end() {
+    let (models, script) = models();
+    script.push("any", calls("act", &["x"; 100]));
+    script.push("any", calls("ask", &["x"; 3]));
+    script.push("any", call("unheard_of", "it"));
+    script.push("any", "Done.");
+    let mut last = Statistics::default();
+    let answered = WithTools::new(&models, request("go"))
+        .tool(Arc::new(doing(free("act"))))
+        .tool(Arc::new(doing(spec("ask"))))
+        .run(|progress| {
+            if let Progress::Event { statistics, .. } = progress {
+                let open = statistics.pending + statistics.executing;
+                assert_eq!(open + statistics.completed + statistics.failed, statistics.total);
+                last = statistics;
+            }
+        })
+        .await
+        .unwrap();
+    assert_eq!(last, answered.statistics);
+    assert_eq!((last.total, last.completed, last.failed), (104, 100, 4));
 }
