@@ -127,8 +127,9 @@ fn overreaches(vendor: &Vendor, known: bool) -> Option<&'static str> {
         return Some("takes its key from a command, the environment or a token server");
     }
     // A gateway is told by a header or a parameter where to pass a request on to, the key included.
-    let Vendor { format, base_url, key, users, headers, query, .. } = vendor;
-    let elsewhere = format.is_some()
+    let Vendor { format, base_url, key, users, headers, query, allow_key_over_http, .. } = vendor;
+    let elsewhere = *allow_key_over_http
+        || format.is_some()
         || base_url.is_some()
         || key.is_some()
         || !(users.is_empty() && headers.is_empty() && query.is_empty());
@@ -181,6 +182,7 @@ mod tests {
             "[vendors.openai]\nbase_url = 'http://x'",
             "[vendors.openai]\nbase_url = 'http://x'\nkey = 'y'",
             "[vendors.openai]\nformat = 'chat'",
+            "[vendors.openai]\nallow_key_over_http = true",
             "[vendors.openai.users]\njoe = 'y'",
             "[vendors.azure]\nbase_url = 'http://x'",
             "[vendors.openai.headers]\nhost = 'x'",

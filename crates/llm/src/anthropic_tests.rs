@@ -492,3 +492,27 @@ fn thoughts_that_are_bound_to_the_conversation_may_be_dropped_by_the_vendor() {
     assert_eq!(sent(&request, NEWER).get("thinking"), None);
     assert_eq!(sent(&Request::new("m", "go"), NEWEST).get("thinking"), None);
 }
+
+#[test]
+fn a_failure_is_told_in_words_alone() {
+    let image = json!({"type": "input_image", "image_url": "data:image/png;base64,aGk="});
+    let call =
+        |id: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": "{}"});
+    let failed = |id: &str, output: Value| json!({"type": "function_call_output", "call_id": id, "output": output, "is_error": true});
+    let input = json!([
+        {"role": "user", "content": "go"},
+        call("a"), call("b"), call("c"),
+        failed("a", json!("")),
+        failed("b", json!([{"type": "input_text", "text": "no"}, image])),
+        failed("c", json!([image])),
+    ]);
+    let sent = messages(input, "claude-sonnet-4-5");
+    let blocks = sent[2]["content"].as_array().unwrap();
+    let kinds: Vec<&str> = blocks.iter().map(|block| block["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["tool_result", "tool_result", "tool_result", "image", "image"]);
+    let no_words = "[the call failed without saying why]";
+    assert_eq!(blocks[0]["content"], no_words);
+    assert_eq!(blocks[1]["content"], json!([{"type": "text", "text": "no"}]));
+    assert_eq!(blocks[2]["content"], no_words);
+    assert!(blocks[..3].iter().all(|block| block["is_error"] == true));
+}

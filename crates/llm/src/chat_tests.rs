@@ -222,12 +222,14 @@ fn the_end_of_a_stream_without_a_finish_is_a_cut() {
 fn an_error_inside_a_stream_is_the_error_it_says() {
     let begun = bytes(&[delta(json!({"content": "Half"}))]);
     let overloaded = r#"{"error":{"message":"busy","type":"overloaded_error"}}"#;
+    let bare = r#"{"message":"busy","type":"overloaded_error"}"#;
     let upstream = json!({"id": "r1", "error": {"code": 429, "message": "slow down"},
         "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}]});
     let in_choice = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "error",
         "error": {"code": 502, "message": "gone"}}]});
     let cases = [
         (Flavour::GROQ, format!("event: error\ndata: {overloaded}\n\n"), Class::Overloaded),
+        (Flavour::GROQ, format!("event: error\ndata: {bare}\n\n"), Class::Overloaded),
         (Flavour::GENERIC, format!("data: {overloaded}\n\n"), Class::Overloaded),
         (Flavour::OPENROUTER, bytes(&[upstream]), Class::RateLimited { retry_after: None }),
         (Flavour::OPENROUTER, bytes(&[in_choice]), Class::Server),

@@ -246,7 +246,7 @@ fn a_truncated_call_is_part_of_an_incomplete_reply() {
     let end = json!({"type": "response.incomplete", "response": response});
     // The vendor may stop without a word about the item.
     let streamed = last(stream(&[created(), added(0, begun), arguments(0, "fc_1", "{\"x\""), end]));
-    assert_eq!(streamed.output, decode(&response).unwrap().output);
+    assert_eq!(streamed, decode(&response).unwrap());
     assert!(!streamed.is_complete());
     assert_eq!(streamed.incomplete_details.as_ref().unwrap().reason, "max_output_tokens");
     assert_eq!(streamed.calls().next().unwrap().arguments, "{\"x\":4");
@@ -443,6 +443,8 @@ fn a_reply_in_the_background_is_not_complete() {
     assert_eq!((reply.status.clone(), reply.is_complete()), (Status::Queued, false));
     let cancelled = json!({"id": "resp_1", "status": "cancelled", "output": []});
     assert_eq!(decode(&cancelled).unwrap_err().class, Class::Cancelled);
+    let end = json!({"type": "response.done", "response": cancelled});
+    assert_eq!(stream(&[created(), end]).unwrap_err().class, Class::Cancelled);
 }
 
 #[test]

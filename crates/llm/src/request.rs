@@ -1,6 +1,7 @@
 //! Decides what can be asked of a model: the request of the *Responses* format, lenient in what it accepts.
 //! Made by callers, read by every dialect. Fields nobody here knows are carried along.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use agent_world_core::config::ToolSpec;
@@ -174,6 +175,19 @@ impl Request {
         })
     }
 
+    /// Whether the word JSON stands in what is said, or in the instructions.
+    pub fn asks_for_json(&self) -> bool {
+        names_json(&self.instructions) || self.talks_of_json()
+    }
+
+    /// Whether the word JSON stands in what is said; some vendors do not look into the instructions.
+    pub fn talks_of_json(&self) -> bool {
+        self.input.iter().any(|item| match &**item {
+            Item::Message(message) => message.content.iter().filter_map(Part::text).any(names_json),
+            _ => false,
+        })
+    }
+
     /// The schema the text of the reply must follow, if it must.
     pub fn json_schema(&self) -> Option<&JsonSchema> {
         match self.text.as_ref()?.format.as_ref()? {
@@ -190,6 +204,23 @@ impl Tool {
             Self::Function(function) => Some(&function.name),
             Self::Unknown(_) => None,
         }
+    }
+}
+
+impl FunctionTool {
+    /// The schema of the arguments as the strictest vendors want it: an object that lists its properties, even where it
+    /// has none. Tools that come by MCP need not say so.
+    pub fn described(&self) -> Cow<'_, Value> {
+        let Value::Object(fields) = &*self.parameters else {
+            return Cow::Owned(serde_json::json!({"type": "object", "properties": {}}));
+        };
+        if fields.contains_key("type") && fields.contains_key("properties") {
+            return Cow::Borrowed(&self.parameters);
+        }
+        let mut fields = fields.clone();
+        fields.entry("type").or_insert_with(|| "object".into());
+        fields.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+        Cow::Owned(Value::Object(fields))
     }
 }
 
@@ -249,6 +280,10 @@ impl From<Value> for ToolChoice {
             _ => Self::Unknown(value),
         }
     }
+}
+
+fn names_json(text: &str) -> bool {
+    text.as_bytes().windows(4).any(|word| word.eq_ignore_ascii_case(b"json"))
 }
 
 /// The names of allowed functions; nothing when other tools are among them.

@@ -40,6 +40,8 @@ pub struct Vendor {
     pub idle_seconds: Option<u64>,
     /// How often a request is sent at most.
     pub attempts: Option<usize>,
+    /// Sends the key even unencrypted to another machine, for a network that you trust.
+    pub allow_key_over_http: bool,
 }
 
 /// A wire format.

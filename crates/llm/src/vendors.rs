@@ -309,6 +309,9 @@ impl Setup<'_> {
         for (ours, theirs) in &vendor.models {
             builder = builder.alias(ours, theirs);
         }
+        if vendor.allow_key_over_http {
+            builder = builder.allow_key_over_http();
+        }
         let mut retry = Retry::default();
         retry.attempts = vendor.attempts.unwrap_or(retry.attempts);
         builder

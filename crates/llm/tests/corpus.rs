@@ -14,6 +14,9 @@ mod compare;
 #[path = "corpus/run.rs"]
 mod run;
 
+#[path = "corpus/complete.rs"]
+mod complete;
+
 #[path = "corpus/anthropic.rs"]
 mod anthropic;
 #[path = "corpus/chat.rs"]

@@ -146,6 +146,16 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Leaves the words and gives the rest.
+    pub fn take_all_but_words(&mut self) -> Vec<Block<'a>> {
+        let Self::Blocks(blocks) = self else { return Vec::new() };
+        let (words, rest) = std::mem::take(blocks)
+            .into_iter()
+            .partition(|block| matches!(block, Block::Text { .. }));
+        *blocks = words;
+        rest
+    }
+
     /// The same outside of a result.
     pub fn into_blocks(self) -> Vec<Block<'a>> {
         match self {

@@ -21,6 +21,8 @@ use crate::origin::{self, Origin};
 use crate::{Capabilities, Request};
 
 const NO_RESULT: &str = "[no result: this call was not carried out]";
+/// The vendor refuses a failure without a word.
+const NO_WORDS: &str = "[the call failed without saying why]";
 const LOST_CALL: &str = "[the result of an earlier tool call]";
 
 /// A conversation as it is sent.
@@ -308,14 +310,22 @@ impl<'a> Writer<'a> {
         if calls.is_empty() {
             return;
         }
+        // What a failed call shows beside words follows behind all results: the vendor takes words alone from it.
+        let mut behind = Vec::new();
         let results = calls.into_iter().map(|(index, id)| {
             let partner = self.pairs.partner(index).and_then(|place| items.get(place));
             match partner {
-                Some(Item::FunctionCallOutput(output)) => Block::ToolResult {
-                    tool_use_id: id,
-                    content: Output::of(&output.output, self.capabilities),
-                    is_error: output.extra.get("is_error").and_then(Value::as_bool),
-                },
+                Some(Item::FunctionCallOutput(output)) => {
+                    let is_error = output.extra.get("is_error").and_then(Value::as_bool);
+                    let mut content = Output::of(&output.output, self.capabilities);
+                    if is_error == Some(true) {
+                        behind.append(&mut content.take_all_but_words());
+                        if content.is_nothing() {
+                            content = Output::Text(Cow::Borrowed(NO_WORDS));
+                        }
+                    }
+                    Block::ToolResult { tool_use_id: id, content, is_error }
+                }
                 _ => Block::ToolResult {
                     tool_use_id: id,
                     content: Output::Text(Cow::Borrowed(NO_RESULT)),
@@ -323,7 +333,8 @@ impl<'a> Writer<'a> {
                 },
             }
         });
-        let content = results.collect();
+        let mut content: Vec<_> = results.collect();
+        content.append(&mut behind);
         self.turns.push(Turn { role: Speaker::User, content });
     }
 

@@ -28,6 +28,11 @@ pub struct Flavour {
     pub files: Files,
     /// Takes `store`, `metadata`, `prompt_cache_key`, `verbosity`, and a refusal apart from the content.
     pub openai_fields: bool,
+    /// Refuses fields that OpenAI added after the version of the interface that is asked for. So what changes nothing
+    /// in the reply is not said: a key of the cache, and that nothing is to be kept.
+    pub dated: bool,
+    /// Behind results only the assistant may speak, and the last word is never the assistant's.
+    pub strict_turns: bool,
     pub effort: Effort,
     /// What a model thought goes back to it with the turn.
     pub thoughts_return: Thoughts,
@@ -118,6 +123,8 @@ impl Flavour {
         text_parts: false,
         files: Files::None,
         openai_fields: false,
+        dated: false,
+        strict_turns: false,
         effort: Effort::Word,
         thoughts_return: Thoughts::AsTheyCame,
         unknown_fields_return: true,
@@ -142,8 +149,13 @@ impl Flavour {
         ..Self::GENERIC
     };
 
-    pub const AZURE: Self =
-        Self { name: "azure", path: Path::Deployment, developer_role: false, ..Self::OPENAI };
+    pub const AZURE: Self = Self {
+        name: "azure",
+        path: Path::Deployment,
+        developer_role: false,
+        dated: true,
+        ..Self::OPENAI
+    };
 
     pub const GROQ: Self = Self {
         name: "groq",
@@ -162,6 +174,7 @@ impl Flavour {
     pub const MISTRAL: Self = Self {
         name: "mistral",
         include_usage: false,
+        strict_turns: true,
         text_parts: true,
         files: Files::Document,
         effort: Effort::OnOrOff,

@@ -4,7 +4,7 @@
 //! results are told. Linear in the conversation, whose texts are borrowed.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use agent_world_core::item::{FunctionCall, FunctionCallOutput, Item, MessageItem, Part, Role};
 use serde::ser::SerializeMap as _;
@@ -136,6 +136,7 @@ pub(super) struct Writer<'a> {
     /// Whether a turn without thoughts needs a blank in their place.
     blank_thoughts: bool,
     system_anywhere: bool,
+    strict_turns: bool,
     steps: Vec<Step<'a>>,
     /// Whether the last step may still grow.
     open: bool,
@@ -156,6 +157,9 @@ impl<'a> Writer<'a> {
                 && effort != Some("none"),
             system_anywhere: viewer.flavour.system_anywhere
                 && viewer.capabilities.accepts.system_messages,
+            // A host of many makers passes on what the maker refuses.
+            strict_turns: viewer.flavour.strict_turns
+                || (viewer.flavour.many_makers && asked.model.starts_with("mistralai/")),
             steps: Vec::new(),
             open: false,
             waiting: HashMap::new(),
@@ -191,7 +195,7 @@ impl<'a> Writer<'a> {
                 Step::Other(message) => messages.push(message),
             }
         }
-        messages
+        if self.strict_turns { in_strict_turns(messages) } else { messages }
     }
 
     fn item(&mut self, item: &'a Item) {
@@ -331,8 +335,17 @@ impl<'a> Writer<'a> {
         }
         let mut results = Vec::with_capacity(calls.len());
         let mut images = Vec::new();
+        let mut used: HashSet<Cow<'a, str>> = HashSet::new();
         for called in calls {
-            let id = self.id(&called);
+            let mut id = self.id(&called);
+            // Hosts exist that give every call the same id; results could not be told apart.
+            let mut number = used.len();
+            while used.contains(&id) {
+                let another = format!("{}_{number}", called.call.call_id);
+                id = Cow::Owned(shaped(&another, self.viewer.flavour.ids).into_owned());
+                number += 1;
+            }
+            used.insert(id.clone());
             let text = match called.output {
                 Some(output) => {
                     let result = self.viewer.result(&output.output);
@@ -442,6 +455,24 @@ impl<'a> Writer<'a> {
         !self.viewer.flavour.many_makers
             || origin.model().is_none_or(|model| maker(model) == maker(&self.asked.model))
     }
+}
+
+/// The messages for a host that lets nobody but the assistant speak behind results, and waits for the user at the end.
+fn in_strict_turns(messages: Vec<Message<'_>>) -> Vec<Message<'_>> {
+    let said = |role, text: &'static str| Message::new(role, Content::Text(text.into()));
+    let mut ordered = Vec::with_capacity(messages.len() + 1);
+    let mut before = "";
+    for message in messages {
+        if before == "tool" && !matches!(message.role, "tool" | "assistant") {
+            ordered.push(said("assistant", "OK."));
+        }
+        before = message.role;
+        ordered.push(message);
+    }
+    if !matches!(before, "user" | "tool") {
+        ordered.push(said("user", "Continue."));
+    }
+    ordered
 }
 
 /// The text of a reasoning item that one of these hosts made.

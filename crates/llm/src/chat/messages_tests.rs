@@ -84,7 +84,7 @@ fn thinking_chunks_go_back_as_chunks_in_their_order() {
     let items = reply(Flavour::MISTRAL, "m", &json!({"role": "assistant", "content": content}));
     assert_eq!(items.len(), 4);
     let sent = messages(Flavour::MISTRAL, items);
-    assert_eq!(sent, json!([{"role": "assistant", "content": content}]));
+    assert_eq!(sent[0], json!({"role": "assistant", "content": content}));
 }
 
 #[test]
@@ -342,4 +342,40 @@ fn a_refusal_is_said_apart_where_the_host_takes_it_so() {
     assert_eq!(messages(Flavour::OPENAI, input.clone()), openai);
     let other = json!([{"role": "assistant", "content": "No."}]);
     assert_eq!(messages(Flavour::GROQ, input), other);
+}
+
+#[test]
+fn a_strict_host_hears_the_assistant_behind_results_and_the_user_last() {
+    let roles = |flavour: Flavour, model: &str, input: Vec<Item>| -> Vec<String> {
+        let sent = sent_to(flavour, model, &conversation(input));
+        let messages = sent["messages"].as_array().unwrap();
+        messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
+    };
+    let denied = || vec![Item::user("Go"), call("a"), Item::output("a", "no"), Item::user("Stop")];
+    let bridged = ["user", "assistant", "tool", "assistant", "user"];
+    assert_eq!(roles(Flavour::MISTRAL, "m", denied()), bridged);
+    assert_eq!(roles(Flavour::OPENROUTER, "mistralai/m", denied()), bridged);
+    let plain = ["user", "assistant", "tool", "user"];
+    assert_eq!(roles(Flavour::OPENROUTER, "openai/m", denied()), plain);
+    assert_eq!(roles(Flavour::OPENAI, "m", denied()), plain);
+    let ended = || vec![Item::user("Go"), Item::assistant("Done.")];
+    assert_eq!(roles(Flavour::MISTRAL, "m", ended()), ["user", "assistant", "user"]);
+    assert_eq!(roles(Flavour::OPENAI, "m", ended()), ["user", "assistant"]);
+}
+
+#[test]
+fn calls_of_one_turn_that_share_an_id_are_told_apart() {
+    for flavour in [Flavour::OPENAI, Flavour::MISTRAL] {
+        let calls = vec![call("a"), call("a_2"), call("a")];
+        let answers = [("a", "one"), ("a_2", "two"), ("a", "three")];
+        let answers = answers.map(|(id, text)| Item::output(id, text));
+        let sent = messages(flavour, calls.into_iter().chain(answers).collect());
+        let ids: Vec<&Value> =
+            sent[0]["tool_calls"].as_array().unwrap().iter().map(|call| &call["id"]).collect();
+        assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
+        for (place, text) in ["one", "two", "three"].iter().enumerate() {
+            let told = &sent[place + 1];
+            assert_eq!((&told["tool_call_id"], &told["content"]), (ids[place], &json!(text)));
+        }
+    }
 }

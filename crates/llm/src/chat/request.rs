@@ -64,7 +64,7 @@ pub(super) fn encode(
     limits(request, &viewer, &mut parameters);
     reasoning(request, &viewer, &asked.model, &mut parameters);
     if flavour.openai_fields {
-        openai_fields(request, &mut parameters);
+        openai_fields(request, flavour, &mut parameters);
     }
     if asked.stream {
         parameters.insert("stream".to_owned(), true.into());
@@ -86,8 +86,11 @@ pub(super) fn encode(
             Outgoing::json(path, &value)?
         }
     };
-    if let (Some(key), "xai") = (&request.prompt_cache_key, flavour.name) {
-        // Requests with the same id reach the server that has the conversation in its cache.
+    if let (Some(key), "xai") = (&request.prompt_cache_key, flavour.name)
+        && key.bytes().all(|byte| byte.is_ascii_graphic())
+    {
+        // Requests with the same id reach the server that has the conversation in its cache. A key that no header can
+        // hold is no reason to ask nothing.
         outgoing.headers.push(("x-grok-conv-id".to_owned(), key.clone()));
     }
     Ok(outgoing)
@@ -134,16 +137,12 @@ fn tools<'a>(request: &'a Request, viewer: &Viewer<'_>) -> Vec<Offered<'a>> {
 }
 
 fn function<'a>(tool: &'a FunctionTool, flavour: &Flavour) -> Offered<'a> {
-    let parameters = match &*tool.parameters {
-        Value::Null => Cow::Owned(json!({"type": "object", "properties": {}})),
-        schema => Cow::Borrowed(schema),
-    };
     Offered::Function {
         r#type: "function",
         function: Function {
             name: &tool.name,
             description: &tool.description,
-            parameters,
+            parameters: tool.described(),
             strict: (tool.strict && flavour.strict).then_some(true),
         },
     }
@@ -207,8 +206,11 @@ fn response_format(request: &Request, viewer: &Viewer<'_>) -> (Option<Value>, Op
     let object = || can.json.then(|| json!({"type": "json_object"}));
     match request.text.as_ref().and_then(|text| text.format.as_ref()) {
         None | Some(Format::Text) => (None, None),
-        Some(Format::JsonObject) if can.json => (object(), None),
-        Some(Format::JsonObject) => (None, Some("Answer with one JSON object alone.".to_owned())),
+        // Hosts refuse to hold a reply to JSON when nobody has asked for it in words.
+        Some(Format::JsonObject) if can.json && request.asks_for_json() => (object(), None),
+        Some(Format::JsonObject) => {
+            (object(), Some("Answer with one JSON object alone.".to_owned()))
+        }
         Some(Format::JsonSchema(schema)) if viewer.flavour.json_schema && can.json_schema => {
             (Some(json_schema(schema)), None)
         }
@@ -250,6 +252,8 @@ fn reasoning(
         parameters.insert(key.to_owned(), value);
     };
     match (viewer.flavour.effort, effort) {
+        // Some models think as much as they like.
+        (Effort::Word, Some(_)) if !viewer.capabilities.accepts.effort => {}
         (Effort::Word, Some(word)) => say("reasoning_effort", word.into()),
         // These always think, and refuse to be told how much.
         (Effort::OnOrOff, _) if model.starts_with("magistral") => {}
@@ -291,15 +295,15 @@ fn reasoning(
     }
 }
 
-fn openai_fields(request: &Request, parameters: &mut Map<String, Value>) {
-    if let Some(store) = request.store {
+fn openai_fields(request: &Request, flavour: &Flavour, parameters: &mut Map<String, Value>) {
+    if let Some(store) = request.store.filter(|store| *store || !flavour.dated) {
         parameters.insert("store".to_owned(), store.into());
         // Notes on a reply that is not kept are refused.
         if store && !request.metadata.is_empty() {
             parameters.insert("metadata".to_owned(), Value::Object(request.metadata.clone()));
         }
     }
-    if let Some(key) = &request.prompt_cache_key {
+    if let Some(key) = request.prompt_cache_key.as_ref().filter(|_| !flavour.dated) {
         parameters.insert("prompt_cache_key".to_owned(), key.as_str().into());
     }
     if let Some(verbosity) = request.text.as_ref().and_then(|text| text.verbosity.as_deref()) {

@@ -166,3 +166,51 @@ fn a_request_goes_where_the_host_listens() {
     let body = sent_to(Flavour::GROQ, "openai/gpt-oss-120b", &request);
     assert_eq!(body["model"], "openai/gpt-oss-120b");
 }
+
+#[test]
+fn json_is_asked_for_in_words_where_nobody_did() {
+    let request = |question: &str| {
+        let text = Text { format: Some(Format::JsonObject), ..Text::default() };
+        Request { text: Some(text), ..Request::new("m", question) }
+    };
+    for flavour in [Flavour::OPENAI, Flavour::GROQ, Flavour::DEEPSEEK] {
+        let sent = sent_to(flavour, "m", &request("Hello"));
+        assert_eq!(sent["response_format"], json!({"type": "json_object"}));
+        assert!(sent["messages"][0]["content"].as_str().unwrap().contains("JSON"), "{sent}");
+        let asked = sent_to(flavour, "m", &request("Hello in json"));
+        assert_eq!(asked["messages"].as_array().unwrap().len(), 1, "{asked}");
+    }
+}
+
+#[test]
+fn a_dated_interface_is_not_told_what_it_may_not_know() {
+    let request = |store| Request {
+        store: Some(store),
+        prompt_cache_key: Some("k".to_owned()),
+        ..Request::new("m", "Hello")
+    };
+    let azure = sent_to(Flavour::AZURE, "m", &request(false));
+    assert_eq!((azure.get("store"), azure.get("prompt_cache_key")), (None, None));
+    assert_eq!(sent_to(Flavour::AZURE, "m", &request(true))["store"], true);
+    assert_eq!(sent_to(Flavour::OPENAI, "m", &request(false))["store"], false);
+}
+
+#[test]
+fn a_key_that_no_header_can_hold_is_left_out() {
+    let headers = |key: &str| {
+        let request =
+            Request { prompt_cache_key: Some(key.to_owned()), ..Request::new("m", "Hello") };
+        Chat::new(Flavour::XAI).encode(&request, &asked(Flavour::XAI, "m")).unwrap().headers
+    };
+    assert_eq!(headers("k"), [("x-grok-conv-id".to_owned(), "k".to_owned())]);
+    assert!(headers("größe\n").is_empty());
+}
+
+#[test]
+fn a_model_that_refuses_to_be_told_how_much_to_think_is_not_told() {
+    let mut free = asked(Flavour::XAI, "grok-4");
+    free.capabilities = crate::Capabilities::of("xai", "grok-4");
+    assert_eq!(sent(Flavour::XAI, &thinking(Some("low")), &free).get("reasoning_effort"), None);
+    free.capabilities = crate::Capabilities::of("xai", "grok-4.3");
+    assert_eq!(sent(Flavour::XAI, &thinking(Some("low")), &free)["reasoning_effort"], "low");
+}

@@ -246,6 +246,7 @@ impl<'a> Writer<'a> {
         if self.contents.is_empty() {
             self.user(Part::text(""));
         }
+        self.contents.iter_mut().for_each(Content::tidy);
         let side = |content: Option<&Content<'_>>| content.and_then(|content| content.role);
         if side(self.contents.first()) == Some(Side::Model) {
             let first = Content { role: Some(Side::User), parts: vec![Part::text(GO_ON)] };

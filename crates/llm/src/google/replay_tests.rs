@@ -333,3 +333,13 @@ fn a_model_without_tools_is_told_of_calls_in_words() {
         ])
     );
 }
+
+#[test]
+fn parts_without_anything_in_them_are_not_sent() {
+    let image = json!({"type": "input_image", "image_url": "data:image/png;base64,aGk="});
+    let nothing = json!({"type": "input_text", "text": ""});
+    let asked = foreign(json!([{"role": "user", "content": [nothing, image]}]));
+    let sent = contents(NEW, asked);
+    assert_eq!(parts(&sent).len(), 1);
+    assert!(sent[0]["parts"][0]["inlineData"].is_object());
+}

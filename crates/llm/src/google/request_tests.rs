@@ -64,6 +64,11 @@ fn sampling_is_told_to_models_that_take_it() {
 fn thinking_is_told_by_number_or_by_word() {
     for (model, reasoning, config) in [
         ("gemini-2.5-flash", json!({"effort": "none"}), json!({"thinkingBudget": 0})),
+        (
+            "gemini-2.5-flash",
+            json!({"effort": "none", "summary": "auto"}),
+            json!({"thinkingBudget": 0}),
+        ),
         ("gemini-2.5-pro", json!({"effort": "none"}), json!({"thinkingBudget": 128})),
         (
             "gemini-2.5-flash",

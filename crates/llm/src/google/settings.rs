@@ -214,7 +214,9 @@ fn thinking(options: Option<&ReasoningOptions>, asked: &Asked) -> Map<String, Va
     }
     let hidden = options.summary.as_deref() == Some("none");
     let silent = effort == Some("none") && options.summary.is_none();
-    if !hidden && !silent {
+    // A model that is not to think cannot be asked to show it.
+    let off = config.get("thinkingBudget").is_some_and(|budget| budget == 0);
+    if !hidden && !silent && !off {
         config.insert("includeThoughts".to_owned(), true.into());
     }
     config

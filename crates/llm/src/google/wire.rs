@@ -112,7 +112,27 @@ pub(super) enum Output<'a> {
     Value(&'a Value),
 }
 
+impl Content<'_> {
+    /// A part with nothing in it is taken where nothing else is said, and refused by some hosts where something is.
+    pub fn tidy(&mut self) {
+        if self.parts.iter().all(Part::is_empty) {
+            self.parts.truncate(1);
+        } else {
+            self.parts.retain(|part| !part.is_empty());
+        }
+    }
+}
+
 impl<'a> Part<'a> {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Made(made) => {
+                made.text.as_deref() == Some("") && made.thought_signature.is_none()
+            }
+            Self::Raw(_) => false,
+        }
+    }
+
     pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Made { text: Some(text.into()), ..Made::default() }.into()
     }

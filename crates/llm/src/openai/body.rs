@@ -11,9 +11,7 @@ use super::Flavour;
 use super::written::Line;
 use super::{ids, input};
 use crate::dialect::{Asked, Outgoing};
-use crate::{
-    Error, Format, FunctionTool, JsonSchema, ReasoningOptions, Request, Text, Tool, ToolChoice,
-};
+use crate::{Error, Format, JsonSchema, ReasoningOptions, Request, Text, Tool, ToolChoice};
 
 /// Asks for reasoning in a form that can be sent back when the vendor keeps nothing.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
@@ -120,8 +118,7 @@ enum Offered<'a> {
         name: &'a str,
         #[serde(skip_serializing_if = "str::is_empty")]
         description: &'a str,
-        #[serde(skip_serializing_if = "Value::is_null")]
-        parameters: &'a Value,
+        parameters: Cow<'a, Value>,
         /// Always said: an omitted one is read as true, and changes the schema.
         strict: bool,
         #[serde(flatten)]
@@ -143,16 +140,14 @@ fn tools(request: &Request, flavour: Flavour) -> Vec<Offered<'_>> {
 
 fn offer(tool: &Tool) -> Offered<'_> {
     match tool {
-        Tool::Function(FunctionTool { name, description, parameters, strict, extra }) => {
-            Offered::Function {
-                r#type: "function",
-                name,
-                description,
-                parameters,
-                strict: *strict,
-                extra,
-            }
-        }
+        Tool::Function(function) => Offered::Function {
+            r#type: "function",
+            name: &function.name,
+            description: &function.description,
+            parameters: function.described(),
+            strict: function.strict,
+            extra: &function.extra,
+        },
         Tool::Unknown(value) => Offered::Own(value),
     }
 }

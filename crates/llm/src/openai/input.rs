@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 use super::ids::{self, LONGEST};
 use super::written::{Line, parts, result, result_in_words};
 use super::{Flavour, reply};
-use crate::Request;
 use crate::dialect::Asked;
 use crate::origin::{self, Origin};
+use crate::{Format, Request};
 
 /// Everything the vendor is told, in order.
 pub(super) fn lines<'a>(request: &'a Request, asked: &'a Asked, flavour: Flavour) -> Vec<Line<'a>> {
@@ -55,6 +55,8 @@ fn anchors(request: &Request, vendor: &str) -> Vec<Anchor> {
             };
             following = match &**item {
                 Item::Reasoning(_) if own => behind,
+                // A reply that a limit cut may end with a message that says nothing, and nothing is sent of it.
+                Item::Message(message) if message.content.is_empty() => Anchor::Nothing,
                 Item::Message(message) if message.role == Role::Assistant => {
                     named(message.id.as_deref())
                 }
@@ -126,6 +128,12 @@ impl<'a> Writer<'a> {
                 schema.schema
             );
             self.lines.push(Line::words(self.role(Role::System), Cow::Owned(text)));
+        }
+        // The vendor refuses to hold a reply to JSON when nobody has asked for it in the conversation itself.
+        let format = request.text.as_ref().and_then(|text| text.format.as_ref());
+        if matches!(format, Some(Format::JsonObject)) && !request.talks_of_json() {
+            let text = Cow::Borrowed("Answer with one JSON object and no other text.");
+            self.lines.push(Line::words(self.role(Role::System), text));
         }
     }
 

@@ -1,5 +1,7 @@
 //! Checks what is sent: of the vendor's own earlier turns, of conversations with other vendors, and of the settings.
 
+use agent_world_core::config::ToolSpec;
+
 use super::*;
 
 // Sending back what the vendor sent.
@@ -238,4 +240,51 @@ fn options_for_the_vendor_win_and_those_for_others_are_not_sent() {
     assert_eq!((&body["service_tier"], &body["store"]), (&json!("flex"), &json!(false)));
     assert_eq!(body["search"], Value::Null);
     assert_eq!(body["vendor_options"], Value::Null);
+}
+
+#[test]
+fn thoughts_before_a_message_that_says_nothing_are_left_out() {
+    let nothing = json!({"type": "message", "id": "msg_1", "role": "assistant", "content": []});
+    let cut = json!([user("Go"), by("openai", thoughts()), by("openai", nothing), user("And?")]);
+    assert_eq!(kinds(&told(cut)), ["message", "message"]);
+}
+
+#[test]
+fn a_result_goes_without_words_of_other_formats() {
+    let mut failed = output();
+    failed["is_error"] = true.into();
+    assert_eq!(told(json!([by("openai", call()), failed]))[1], output());
+}
+
+#[test]
+fn a_function_always_describes_an_object_with_its_properties() {
+    let parameters = |schema: Value| {
+        let tools = vec![crate::Tool::from(&ToolSpec::new("f", "", schema))];
+        sent(&Request { tools, ..Request::default() })["tools"][0]["parameters"].take()
+    };
+    let nothing = json!({"type": "object", "properties": {}});
+    assert_eq!(parameters(json!({"type": "object"})), nothing);
+    assert_eq!(parameters(json!({})), nothing);
+    assert_eq!(parameters(Value::Null), nothing);
+    let closed = json!({"type": "object", "additionalProperties": false});
+    assert_eq!(parameters(closed)["additionalProperties"], false);
+    let whole = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    assert_eq!(parameters(whole.clone()), whole);
+}
+
+#[test]
+fn json_is_asked_for_in_the_conversation_where_nobody_did() {
+    let asked_for = |instructions: &str, question: &str| {
+        let text = serde_json::from_value(json!({"format": {"type": "json_object"}})).unwrap();
+        let instructions = instructions.to_owned();
+        let request = Request { text: Some(text), instructions, ..Request::new("m", question) };
+        sent(&request)["input"].take()
+    };
+    assert_eq!(asked_for("", "Answer in Json.").as_array().unwrap().len(), 1);
+    for instructions in ["", "Answer in JSON."] {
+        let input = asked_for(instructions, "Hello");
+        assert!(input[0]["content"].as_str().unwrap().contains("JSON"), "{input}");
+        assert_eq!(input[0]["role"], "system");
+        assert_eq!(input[1], user("Hello"));
+    }
 }

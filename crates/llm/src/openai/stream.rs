@@ -157,6 +157,9 @@ impl Events {
             let error = serde_json::to_value(error).unwrap_or_default();
             return Err(failure(&self.asked, Some(&error)));
         }
+        if draft.response().status == Status::Cancelled {
+            return Err(self.asked.error(Class::Cancelled, "the vendor cancelled the reply"));
+        }
         for (place, value) in (0_u64..).zip(output) {
             let item = reply::item(value);
             let index = match self.find(id_of(&item), Some(place)) {

@@ -90,7 +90,8 @@ impl Serialize for Line<'_> {
                 map.serialize_entry("type", "function_call_output")?;
                 map.serialize_entry("call_id", call_id)?;
                 map.serialize_entry("output", output)?;
-                rest(&mut map, *extra, &["id"])?;
+                // That a call failed is said by its result; a word for it is what another vendor's format has.
+                rest(&mut map, *extra, &["id", "is_error"])?;
             }
             Self::Unanswered { call_id } => {
                 map.serialize_entry("type", "function_call_output")?;

@@ -87,7 +87,8 @@ async fn generate(
         parallel_tool_calls: Some(agent.parallel_tool_calls),
         // The log is the memory: the vendor need not keep one, and gets what it said before from us.
         store: Some(false),
-        prompt_cache_key: Some(job.chat.to_string()),
+        // Each agent of a chat has a conversation of its own.
+        prompt_cache_key: Some(format!("{}/{}", job.chat, job.agent)),
         stream: world.streams(agent),
         ..Request::default()
     };
