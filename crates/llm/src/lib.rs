@@ -22,6 +22,7 @@ mod names;
 pub mod ollama;
 pub mod openai;
 pub mod origin;
+mod pairing;
 pub mod provider;
 mod request;
 pub mod resource;

@@ -132,11 +132,16 @@ fn fitting(name: &str) -> String {
 
 /// The same for the same name, however many others there are: a prompt cache would notice.
 fn told_apart(plain: &str, name: &str) -> String {
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = print(name);
     let kept: String = plain.chars().take(LONGEST - 17).collect();
     format!("{kept}_{hash:016x}")
+}
+
+/// FNV-1a: the same on every machine and in every release, so that a vendor's cache still fits.
+pub(crate) fn print(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]

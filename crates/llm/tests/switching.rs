@@ -271,3 +271,20 @@ fn a_conversation_that_went_through_every_vendor_can_be_sent_to_each() {
         assert_eq!(sent.matches("What is here?").count(), vendors.len(), "{}: {sent}", vendor.name);
     }
 }
+
+#[test]
+fn a_result_belongs_to_the_newest_call_of_its_id() {
+    // Some hosts begin to count anew with every reply, and a call of an older one may never have been answered.
+    let items = [
+        Item::user("first"),
+        Item::call("call_0", "look", &json!({"a": "old"})),
+        Item::user("second"),
+        Item::call("call_0", "look", &json!({"a": "new"})),
+        Item::output("call_0", "found it"),
+    ];
+    for vendor in vendors() {
+        let sent = vendor.request(items.clone().into_iter().map(Arc::new).collect());
+        let at = |text: &str| sent.find(text).unwrap_or_else(|| panic!("{}: {sent}", vendor.name));
+        assert!(at("new") < at("found it"), "{}: {sent}", vendor.name);
+    }
+}

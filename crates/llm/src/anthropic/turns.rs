@@ -7,7 +7,7 @@
 //! words, ids are made to fit.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
 use agent_world_core::item::{
     FunctionCall, FunctionCallOutput, Item, MessageItem, Part, Reasoning, Role,
@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::blocks::{self, Block, Input, Output};
 use crate::dialect::Asked;
 use crate::origin::{self, Origin};
+use crate::pairing::OpenCalls;
 use crate::{Capabilities, Request};
 
 const NO_RESULT: &str = "[no result: this call was not carried out]";
@@ -396,7 +397,6 @@ struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    /// Ids repeat, so the first result answers the first call of its id that is still open.
     fn of(items: &[&'a Item], vendor: &str) -> Self {
         let mut pairs = Self {
             partners: vec![None; items.len()],
@@ -404,21 +404,21 @@ impl<'a> Pairs<'a> {
             answered: HashSet::new(),
             last_question: None,
         };
-        let mut open: HashMap<&str, VecDeque<usize>> = HashMap::new();
+        let mut open = OpenCalls::default();
         for (index, item) in items.iter().enumerate() {
             match item {
-                Item::FunctionCall(call) => {
-                    open.entry(&call.call_id).or_default().push_back(index);
-                }
+                Item::FunctionCall(call) => open.called(&call.call_id, index),
                 Item::FunctionCallOutput(output) => {
-                    let call = open.get_mut(output.call_id.as_str()).and_then(VecDeque::pop_front);
-                    if let Some(call) = call {
+                    if let Some(call) = open.answered(&output.call_id) {
                         pairs.set(call, index);
                         pairs.set(index, call);
                     }
                 }
-                Item::Message(message) if message.role == Role::User => {
-                    pairs.last_question = Some(index);
+                Item::Message(message) if message.role != Role::Assistant => {
+                    open.interrupted();
+                    if message.role == Role::User {
+                        pairs.last_question = Some(index);
+                    }
                 }
                 Item::Unknown(_) => {
                     let raw = Origin::by(item, vendor).and_then(|origin| origin.get("raw"));

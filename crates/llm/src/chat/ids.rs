@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use super::flavour::Ids;
+use crate::names::print;
 
 /// The longest id that every host takes.
 const LONGEST: usize = 40;
@@ -31,12 +32,9 @@ fn is_nine(id: &str) -> bool {
     id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Nine letters and digits that stand for the id: FNV-1a, which stays the same from one release to the next.
+/// Nine letters and digits that stand for the id.
 fn digest(id: &str) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in id.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
+    let mut hash = print(id);
     let mut text = String::with_capacity(9);
     for _ in 0..9 {
         let digit = DIGITS.get((hash % 62) as usize).copied().unwrap_or(b'0');

@@ -4,7 +4,7 @@
 //! results are told. Linear in the conversation, whose texts are borrowed.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 
 use agent_world_core::item::{FunctionCall, FunctionCallOutput, Item, MessageItem, Part, Role};
 use serde::ser::SerializeMap as _;
@@ -18,6 +18,7 @@ use super::notes;
 use crate::Request;
 use crate::dialect::Asked;
 use crate::origin::Origin;
+use crate::pairing::OpenCalls;
 
 /// A message as it is sent.
 #[derive(Debug, Serialize)]
@@ -141,7 +142,7 @@ pub(super) struct Writer<'a> {
     /// Whether the last step may still grow.
     open: bool,
     /// Calls without a result so far, by id: an id may be used again.
-    waiting: HashMap<&'a str, VecDeque<(usize, usize)>>,
+    waiting: OpenCalls<'a, (usize, usize)>,
     /// What is told before everything else, for hosts that take one `system` message.
     front: Vec<Cow<'a, str>>,
 }
@@ -162,7 +163,7 @@ impl<'a> Writer<'a> {
                 || (viewer.flavour.many_makers && asked.model.starts_with("mistralai/")),
             steps: Vec::new(),
             open: false,
-            waiting: HashMap::new(),
+            waiting: OpenCalls::default(),
             front: Vec::new(),
         }
     }
@@ -224,6 +225,9 @@ impl<'a> Writer<'a> {
     }
 
     fn message(&mut self, message: &'a MessageItem) {
+        if message.role != Role::Assistant {
+            self.waiting.interrupted();
+        }
         match message.role {
             Role::Assistant => self.said(&message.content),
             Role::User => {
@@ -280,12 +284,12 @@ impl<'a> Writer<'a> {
             turn.calls.push(Called { call, own, output: None });
         });
         let step = self.steps.len() - 1;
-        self.waiting.entry(&call.call_id).or_default().push_back((step, place));
+        self.waiting.called(&call.call_id, (step, place));
     }
 
     fn output(&mut self, output: &'a FunctionCallOutput) {
         self.open = false;
-        let waiting = self.waiting.get_mut(output.call_id.as_str()).and_then(VecDeque::pop_front);
+        let waiting = self.waiting.answered(&output.call_id);
         let called = waiting.and_then(|(step, place)| match self.steps.get_mut(step) {
             Some(Step::Turn(turn)) => turn.calls.get_mut(place),
             _ => None,

@@ -3,7 +3,7 @@
 //! Called by the dialect for every request. Linear in the number of items; never leaves out what somebody said.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use agent_world_core::item::{FunctionCall, Item, MessageItem, Reasoning, Role};
 use serde_json::Value;
@@ -13,6 +13,7 @@ use super::{media, results, settings};
 use crate::Request;
 use crate::dialect::Asked;
 use crate::origin::Origin;
+use crate::pairing::OpenCalls;
 
 /// What stands for the signature of a call that the asked vendor did not make: its documents name this word for
 /// calls that come from elsewhere.
@@ -305,35 +306,19 @@ struct Answers {
 }
 
 impl Answers {
-    /// Vendors repeat ids: a result answers the first open call of that id in the latest turn that has one.
     fn find<T: AsRef<Item>>(items: &[T]) -> Self {
         let mut found = Self::default();
-        let mut open: HashMap<&str, Vec<(usize, VecDeque<usize>)>> = HashMap::new();
-        let (mut turn, mut answered) = (0, false);
+        let mut open = OpenCalls::default();
         for (place, item) in items.iter().enumerate() {
             match item.as_ref() {
-                Item::FunctionCall(call) => {
-                    if std::mem::take(&mut answered) {
-                        turn += 1;
-                    }
-                    let turns = open.entry(&call.call_id).or_default();
-                    match turns.last_mut() {
-                        Some((last, places)) if *last == turn => places.push_back(place),
-                        _ => turns.push((turn, VecDeque::from([place]))),
-                    }
-                }
+                Item::FunctionCall(call) => open.called(&call.call_id, place),
                 Item::FunctionCallOutput(output) => {
-                    answered = true;
-                    let Some(turns) = open.get_mut(output.call_id.as_str()) else { continue };
-                    let call = turns.last_mut().and_then(|(_, places)| places.pop_front());
-                    while turns.last().is_some_and(|(_, places)| places.is_empty()) {
-                        turns.pop();
-                    }
-                    if let Some(call) = call {
+                    if let Some(call) = open.answered(&output.call_id) {
                         found.by_call.insert(call, place);
                         found.answers.insert(place, call);
                     }
                 }
+                Item::Message(message) if message.role != Role::Assistant => open.interrupted(),
                 Item::Message(_) | Item::Reasoning(_) | Item::Unknown(_) => {}
             }
         }

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use crate::names::print;
+
 /// Characters of a call's id.
 pub(super) const LONGEST: usize = 64;
 
@@ -14,13 +16,6 @@ pub(super) fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     }
     let kept: String = text.chars().take(longest.saturating_sub(17)).collect();
     Cow::Owned(format!("{kept}_{:016x}", print(text)))
-}
-
-/// FNV-1a: the same on every machine and in every release, so that the vendor's cache still fits.
-fn print(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Called by `body`. Linear in the number of items; texts are borrowed. Never fails.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 
 use agent_world_core::item::{
     FunctionCall, FunctionCallOutput, Item, MessageItem, Reasoning, Role,
@@ -15,6 +15,7 @@ use super::written::{Line, parts, result, result_in_words};
 use super::{Flavour, reply};
 use crate::dialect::Asked;
 use crate::origin::{self, Origin};
+use crate::pairing::OpenCalls;
 use crate::{Format, Request};
 
 /// Everything the vendor is told, in order.
@@ -86,8 +87,8 @@ struct Writer<'a> {
     flavour: Flavour,
     lines: Vec<Line<'a>>,
     thoughts: Thoughts,
-    /// Calls without a result yet, by the id they came with: the ids they were sent with, and their lines.
-    waiting: HashMap<&'a str, VecDeque<(Cow<'a, str>, usize)>>,
+    /// Calls without a result yet: the ids they were sent with, and their lines.
+    waiting: OpenCalls<'a, (Cow<'a, str>, usize)>,
     /// Ids of calls that were sent. Some vendors use one twice.
     used: HashSet<Cow<'a, str>>,
 }
@@ -110,7 +111,7 @@ impl<'a> Writer<'a> {
             flavour,
             lines: Vec::with_capacity(request.input.len() + 1),
             thoughts: Thoughts::None,
-            waiting: HashMap::new(),
+            waiting: OpenCalls::default(),
             used: HashSet::new(),
         }
     }
@@ -167,6 +168,7 @@ impl<'a> Writer<'a> {
     ) {
         if message.role != Role::Assistant {
             self.thoughts = Thoughts::None;
+            self.waiting.interrupted();
         }
         let parts = parts(message, extra.is_some(), &self.asked.capabilities);
         if parts.is_empty() {
@@ -189,7 +191,7 @@ impl<'a> Writer<'a> {
     ) {
         let call_id = self.fresh_id(&call.call_id);
         let place = (call_id.clone(), self.lines.len());
-        self.waiting.entry(&call.call_id).or_default().push_back(place);
+        self.waiting.called(&call.call_id, place);
         self.lines.push(Line::Call {
             id: call.id.as_deref().filter(|_| own && self.knows(item)),
             call_id,
@@ -217,8 +219,7 @@ impl<'a> Writer<'a> {
 
     fn output(&mut self, output: &'a FunctionCallOutput, extra: Option<&'a Map<String, Value>>) {
         let able = &self.asked.capabilities;
-        let waiting = self.waiting.get_mut(output.call_id.as_str()).and_then(VecDeque::pop_front);
-        let call_id = match waiting {
+        let call_id = match self.waiting.answered(&output.call_id) {
             Some((call_id, _)) => call_id,
             // The call is with the vendor.
             None if self.request.previous_response_id.is_some() => {
@@ -286,8 +287,7 @@ impl<'a> Writer<'a> {
 
     /// The lines, with a word for every call that nobody answered: the vendor refuses a call without a result.
     fn answered(self) -> Vec<Line<'a>> {
-        let mut missing: Vec<(Cow<'a, str>, usize)> =
-            self.waiting.into_values().flatten().collect();
+        let mut missing: Vec<(Cow<'a, str>, usize)> = self.waiting.unanswered().collect();
         if missing.is_empty() || self.request.previous_response_id.is_some() {
             return self.lines;
         }
