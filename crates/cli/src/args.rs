@@ -218,6 +218,24 @@ pub enum World {
     },
 }
 
+/// An agent as it is written on the command line.
+#[derive(Clone, Debug)]
+pub struct NewAgent {
+    pub id: String,
+    pub model: Option<String>,
+}
+
+fn new_agent(written: &str) -> Result<NewAgent, String> {
+    let Some((id, model)) = written.split_once(':') else {
+        return Ok(NewAgent { id: written.to_owned(), model: None });
+    };
+    let (vendor, name) = model.split_once('/').unwrap_or_default();
+    if vendor.is_empty() || name.is_empty() || model.contains(char::is_whitespace) {
+        return Err(format!("`{model}` is not a model; write vendor/model, as in openai/gpt-5"));
+    }
+    Ok(NewAgent { id: id.to_owned(), model: Some(model.to_owned()) })
+}
+
 #[derive(Debug, Args)]
 pub struct CreateWorld {
     /// Lower-case letters, digits, - and _
@@ -225,8 +243,11 @@ pub struct CreateWorld {
     #[arg(long)]
     pub name: Option<String>,
     /// An agent, with its model if it is not demo/demo; may be given several times. The first is the main agent
-    #[arg(long = "agent", value_name = "ID[:VENDOR/MODEL]")]
-    pub agents: Vec<String>,
+    #[arg(long = "agent", value_name = "ID[:VENDOR/MODEL]", value_parser = new_agent)]
+    pub agents: Vec<NewAgent>,
+    /// What every agent is told first; otherwise its name, who else is there and how to speak to them
+    #[arg(long, value_name = "TEXT")]
+    pub instructions: Option<String>,
     /// Where tools work; otherwise a folder of its own in the data folder
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,

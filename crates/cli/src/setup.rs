@@ -94,7 +94,7 @@ impl Session {
 }
 
 /// The demo model, and every vendor that is known by name or in the settings.
-fn models(data: &DataFolder) -> Result<Models> {
+pub fn models(data: &DataFolder) -> Result<Models> {
     let settings = settings::read(data.path())?;
     let vendors = vendors::models(&settings, &|name| std::env::var(name).ok())?;
     Ok(Models::default().with("demo", Arc::new(Demo)).and(vendors))

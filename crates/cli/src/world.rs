@@ -6,13 +6,13 @@ use agent_world_core::config::{Agent, World};
 use agent_world_core::ids::WorldId;
 use anyhow::{Context as _, Result};
 
-use crate::args::{self, CreateWorld};
+use crate::args::{self, CreateWorld, NewAgent};
 use crate::data::DataFolder;
 use crate::demo_world::MODEL;
 use crate::exit::{Exit, Usage};
 use crate::place;
 use crate::screen::{Screen, Tone};
-use crate::setup::{Session, who};
+use crate::setup::{self, Session, who};
 use crate::{wire, words};
 
 pub async fn run(data: DataFolder, wanted: args::World) -> Result<Exit> {
@@ -50,8 +50,8 @@ async fn list(session: &Session, json: bool) -> Result<()> {
 }
 
 async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
+    let agents = agents(&wanted);
     let id = WorldId::new(wanted.id);
-    let agents: Vec<Agent> = wanted.agents.iter().map(|written| agent(written)).collect();
     let mut world = World {
         main_agent: agents.first().map(|agent| agent.id.clone()),
         default_model: Some(MODEL.to_owned()),
@@ -76,6 +76,7 @@ async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
     }
     screen
         .line(Tone::Plain, &format!("created world {id}; `agent-world chat -w {id}` opens it"))?;
+    warn_of_unknown_vendors(session, &world, &mut screen)?;
     if world.agents.is_empty() {
         let text = "it has no agents, so nobody will answer; give it some with --agent";
         screen.line(Tone::Warning, text)?;
@@ -83,12 +84,46 @@ async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
     Ok(())
 }
 
-/// `ada` or `ada:vendor/model`.
-fn agent(written: &str) -> Agent {
-    match written.split_once(':') {
-        Some((id, model)) => Agent { model: Some(model.to_owned()), ..Agent::new(id) },
-        None => Agent::new(written),
+fn agents(wanted: &CreateWorld) -> Vec<Agent> {
+    let ids: Vec<&str> = wanted.agents.iter().map(|agent| agent.id.as_str()).collect();
+    let agent = |new: &NewAgent| Agent {
+        model: new.model.clone(),
+        instructions: match &wanted.instructions {
+            Some(text) => text.clone(),
+            None => introduction(&new.id, &ids),
+        },
+        ..Agent::new(&*new.id)
+    };
+    wanted.agents.iter().map(agent).collect()
+}
+
+/// What a model must know to take part: nobody else tells it.
+fn introduction(id: &str, all: &[&str]) -> String {
+    let others: Vec<String> =
+        all.iter().filter(|other| **other != id).map(|other| format!("@{other}")).collect();
+    let mut text = format!("You are {id}, an agent who helps a person, @human.");
+    if !others.is_empty() {
+        let line = format!(
+            " Other agents are here: {}. To say something to one of them, begin a line with that name; \
+             what you write without such a line goes to the person.",
+            others.join(", ")
+        );
+        text.push_str(&line);
     }
+    text
+}
+
+/// Says which models nobody can be asked for yet.
+fn warn_of_unknown_vendors(session: &Session, world: &World, screen: &mut Screen) -> Result<()> {
+    let models = setup::models(&session.data)?;
+    for agent in &world.agents {
+        if let Some(model) = &agent.model
+            && let Err(error) = models.find(model)
+        {
+            screen.line(Tone::Warning, &format!("{}: {error}", agent.id))?;
+        }
+    }
+    Ok(())
 }
 
 async fn show(session: &Session, id: &WorldId, json: bool) -> Result<()> {

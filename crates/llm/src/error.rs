@@ -130,7 +130,7 @@ impl Class {
             Self::Network => "check the connection and the address, then try again",
             Self::Timeout => "try again or choose a faster model",
             Self::Cancelled => "ask again if the answer is still wanted",
-            Self::UnknownModel => "write the model as vendor/model and choose one that is set up",
+            Self::UnknownModel => "check the name; models are written vendor/model",
         }
     }
 }
@@ -138,7 +138,7 @@ impl Class {
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Auth => "the key was not accepted",
+            Self::Auth => "no access",
             Self::RateLimited { retry_after: None } => "too many requests",
             Self::RateLimited { retry_after: Some(wait) } => {
                 return write!(f, "too many requests for the next {}s", wait.as_secs_f64());
@@ -195,7 +195,7 @@ mod tests {
             .with_request_id("req_7");
         assert_eq!(
             error.to_string(),
-            "anthropic: the key was not accepted: invalid x-api-key (status 401, request req_7); \
+            "anthropic: no access: invalid x-api-key (status 401, request req_7); \
              check the key and what it may be used for",
         );
         let wait = Some(Duration::from_millis(1_500));
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "gpt: the model cannot be asked: no such vendor is set up, only demo, openai; \
-             write the model as vendor/model and choose one that is set up",
+             check the name; models are written vendor/model",
         );
         let nothing = Error::unknown_vendor("", [].into_iter()).to_string();
         assert!(nothing.starts_with("(no vendor): "), "{nothing}");

@@ -59,7 +59,10 @@ pub enum Format {
 
 /// Where a key comes from. A text is the key itself.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a key is a text, or one of { env = .. }, { command = [..] } and { oauth = .. }"
+)]
 pub enum Key {
     Text(SecretString),
     Source(Source),
@@ -76,7 +79,7 @@ pub enum Source {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the name of a variable, or a list of names")]
 pub enum OneOrMany {
     One(String),
     Many(Vec<String>),
@@ -100,7 +103,7 @@ pub struct Oauth {
 
 /// A secret of its own, or the environment variable that holds it.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a secret is a text, or { env = .. }")]
 pub enum Secret {
     Text(SecretString),
     Env { env: String },

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
+
 use crate::anthropic::Anthropic;
 use crate::chat::{self, Chat};
 use crate::credentials::{Command, Credential, Credentials, FirstOf, Fixed, Grant, OAuth, PerUser};
@@ -14,7 +16,7 @@ use crate::openai::{self, Responses};
 use crate::provider::{Builder, KeyPlace, Provider};
 use crate::settings::{Format, Key, Oauth, Secret, Settings, Source, Vendor};
 use crate::transport::{Retry, Timeouts, Transport};
-use crate::{Class, Error, Models};
+use crate::{Class, Error, Events, Model, Models, Request, whole};
 use secrecy::ExposeSecret as _;
 
 /// A vendor this program knows by name.
@@ -174,8 +176,8 @@ const AZURE_VERSION: &str = "AZURE_OPENAI_API_VERSION";
 /// The environment a program runs in.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Every vendor known by name and every one the settings name. A vendor without a key is there too, and says when it is
-/// asked what is missing.
+/// Every vendor known by name and every one the settings name. A vendor that lacks something in the environment is there
+/// too, and says when it is asked what is missing.
 ///
 /// # Errors
 /// Names the vendor whose settings cannot be used, and why.
@@ -183,17 +185,49 @@ pub fn models(settings: &Settings, variables: Variables<'_>) -> Result<Models, E
     let setup = Setup { transport: Transport::new()?, variables };
     let mut models = Models::default();
     for known in KNOWN {
-        let vendor = settings.vendors.get(known.name).cloned().unwrap_or_default();
-        models = models.with(known.name, Arc::new(setup.known(known, &vendor)?));
+        let found = match settings.vendors.get(known.name) {
+            Some(vendor) => Ok(setup.known(known, vendor)?),
+            // A mistake in the environment concerns this vendor alone, and whoever asks it.
+            None => setup.known(known, &Vendor::default()).map_err(|mut error| {
+                error.message = format!("{}: {}", known.base_url_variable, error.message);
+                error
+            }),
+        };
+        models = models.with(known.name, reachable(found));
     }
-    let azure = settings.vendors.get(AZURE).cloned().unwrap_or_default();
-    if let Some(azure) = setup.azure(&azure)? {
-        models = models.with(AZURE, Arc::new(azure));
-    }
+    let azure = match settings.vendors.get(AZURE) {
+        Some(vendor) => Ok(setup.azure(vendor)?),
+        None => setup.azure(&Vendor::default()),
+    };
+    models = models.with(AZURE, reachable(azure));
     for (name, vendor) in settings.vendors.iter().filter(|(name, _)| !is_known(name)) {
         models = models.with(name, Arc::new(setup.named(name, vendor)?));
     }
     Ok(models)
+}
+
+/// A vendor, or what is wrong with it for whoever asks it.
+fn reachable(found: Result<Provider, Error>) -> Arc<dyn Model> {
+    match found {
+        Ok(provider) => Arc::new(provider),
+        Err(error) => Arc::new(Unreachable(error)),
+    }
+}
+
+/// A vendor that could not be set up.
+#[derive(Debug)]
+struct Unreachable(Error);
+
+#[async_trait]
+impl Model for Unreachable {
+    fn stream(&self, _: Request) -> Events {
+        let error = self.0.clone();
+        whole(async move { Err(error) })
+    }
+
+    async fn validate_access(&self) -> Result<(), Error> {
+        Err(self.0.clone())
+    }
 }
 
 /// Whether a vendor of this name is set up without being described, its key being taken from the environment.
@@ -240,9 +274,12 @@ impl Setup<'_> {
     }
 
     /// By its deployments where a version of the interface is named, otherwise by the address without versions.
-    fn azure(&self, vendor: &Vendor) -> Result<Option<Provider>, Error> {
+    fn azure(&self, vendor: &Vendor) -> Result<Provider, Error> {
         let endpoint = vendor.base_url.clone().or_else(|| self.variable(AZURE_ENDPOINT));
-        let Some(endpoint) = endpoint else { return Ok(None) };
+        let Some(endpoint) = endpoint else {
+            let message = format!("set {AZURE_ENDPOINT} to the address of your resource");
+            return Err(Error::new(Class::InvalidRequest, AZURE, message));
+        };
         let endpoint = endpoint.trim_end_matches('/');
         let version =
             vendor.query.get("api-version").cloned().or_else(|| self.variable(AZURE_VERSION));
@@ -265,7 +302,7 @@ impl Setup<'_> {
             builder.models("openai").key_header("api-key").key_hint(hint(AZURE, &[AZURE_KEY]));
         let mut vendor = vendor.clone();
         vendor.query.remove("api-version");
-        self.finish(AZURE, builder, &vendor, &[AZURE_KEY]).map(Some)
+        self.finish(AZURE, builder, &vendor, &[AZURE_KEY])
     }
 
     /// A vendor that only the settings know.
@@ -286,7 +323,7 @@ impl Setup<'_> {
             .models(format.table())
             .access_path(if format == Format::Ollama { "/api/tags" } else { "/models" })
             .key_place(format.key_place())
-            .key_hint(format!("set `key` under [vendors.{name}] in the settings"));
+            .key_hint(format!("set `key` under [vendors.{name}] in agent-world.toml"));
         if vendor.key.is_none() {
             builder = builder.key_optional();
         }
@@ -311,6 +348,12 @@ impl Setup<'_> {
         }
         if vendor.allow_key_over_http {
             builder = builder.allow_key_over_http();
+        }
+        if let Some(problem) = unreasonable(vendor) {
+            return Err(Error::new(Class::InvalidRequest, name, problem));
+        }
+        if let Some(Key::Source(Source::Env(variables))) = &vendor.key {
+            builder = builder.key_hint(format!("set {}", variables.names().join(" or ")));
         }
         let mut retry = Retry::default();
         retry.attempts = vendor.attempts.unwrap_or(retry.attempts);
@@ -464,7 +507,19 @@ fn plain(format: Format) -> Arc<dyn Dialect> {
 }
 
 fn hint(name: &str, variables: &[&str]) -> String {
-    format!("set {}, or `key` under [vendors.{name}] in the settings", variables.join(" or "))
+    format!("set {}, or `key` under [vendors.{name}] in agent-world.toml", variables.join(" or "))
+}
+
+/// A limit that no request can keep.
+fn unreasonable(vendor: &Vendor) -> Option<&'static str> {
+    let zero = |seconds: Option<u64>| seconds == Some(0);
+    if vendor.attempts.is_some_and(|attempts| !(1..=10).contains(&attempts)) {
+        Some("attempts must be between 1 and 10")
+    } else if zero(vendor.first_byte_seconds) || zero(vendor.idle_seconds) {
+        Some("first_byte_seconds and idle_seconds must be at least 1")
+    } else {
+        None
+    }
 }
 
 fn timeouts(vendor: &Vendor) -> Timeouts {

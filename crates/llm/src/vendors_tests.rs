@@ -22,6 +22,7 @@ fn every_known_vendor_is_there_without_any_settings() {
         names,
         [
             "anthropic",
+            "azure",
             "deepseek",
             "google",
             "groq",
@@ -33,25 +34,58 @@ fn every_known_vendor_is_there_without_any_settings() {
             "together",
             "vllm",
             "xai",
-        ],
-        "azure has no address of its own"
+        ]
     );
-    let variables =
-        |name: &str| (name == AZURE_ENDPOINT).then(|| "https://mine.openai.azure.com/".to_owned());
-    let models = super::models(&Settings::default(), &variables).unwrap();
-    assert!(models.vendor(AZURE).is_some());
 }
 
 #[tokio::test]
-async fn a_vendor_without_a_key_says_what_to_set() {
-    let keyless = settings(json!({"openai": {"key": {"env": "NO_SUCH_VARIABLE_ANYWHERE"}}}));
-    let models = models(&keyless, &nothing).unwrap();
-    let error = models.generate(Request::new("openai/gpt-5", "hello")).await.unwrap_err();
-    assert_eq!(error.class, Class::Auth);
-    assert!(
-        error.message.contains("set OPENAI_API_KEY, or `key` under [vendors.openai]"),
-        "{error}"
-    );
+async fn a_vendor_that_lacks_something_says_what_to_set() {
+    let elsewhere = settings(json!({"openai": {"key": {"env": "NO_SUCH_VARIABLE_ANYWHERE"}}}));
+    let wrong = |name: &str| (name == "XAI_BASE_URL").then(|| "localhost:99".to_owned());
+    for (settings, variables, model, class, wanted) in [
+        (
+            &Settings::default(),
+            &nothing as Variables<'_>,
+            "openai/gpt-5",
+            Class::Auth,
+            "set OPENAI_API_KEY, or `key` under [vendors.openai] in agent-world.toml",
+        ),
+        (&elsewhere, &nothing, "openai/gpt-5", Class::Auth, "set NO_SUCH_VARIABLE_ANYWHERE"),
+        (
+            &Settings::default(),
+            &nothing,
+            "azure/x",
+            Class::InvalidRequest,
+            "set AZURE_OPENAI_ENDPOINT",
+        ),
+        // The others can be asked all the same.
+        (
+            &Settings::default(),
+            &wrong,
+            "xai/grok-4",
+            Class::InvalidRequest,
+            "XAI_BASE_URL: the base URL",
+        ),
+        (&Settings::default(), &wrong, "openai/gpt-5", Class::Auth, "set OPENAI_API_KEY"),
+    ] {
+        let models = models(settings, variables).unwrap();
+        let error = models.generate(Request::new(model, "hello")).await.unwrap_err();
+        assert_eq!(error.class, class, "{error}");
+        assert!(error.message.contains(wanted), "{error}");
+    }
+}
+
+#[test]
+fn limits_that_no_request_can_keep_are_refused() {
+    for (vendor, problem) in [
+        (json!({"attempts": 0}), "attempts must be"),
+        (json!({"attempts": 1000}), "attempts must be"),
+        (json!({"idle_seconds": 0}), "at least 1"),
+        (json!({"first_byte_seconds": 0}), "at least 1"),
+    ] {
+        let error = models(&settings(json!({"openai": vendor})), &nothing).unwrap_err();
+        assert!(error.message.contains(problem), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -83,7 +117,7 @@ fn an_azure_of_versions_and_one_without_are_spoken_to_differently() {
                 _ => None,
             },
         };
-        format!("{:?}", setup.azure(&Vendor::default()).unwrap().unwrap())
+        format!("{:?}", setup.azure(&Vendor::default()).unwrap())
     };
     let (plain, versioned) = (at(None), at(Some("2024-12-01-preview")));
     assert!(plain.contains("/openai/v1") && plain.contains("Responses"), "{plain}");

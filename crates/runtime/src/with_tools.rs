@@ -25,7 +25,7 @@ use futures::StreamExt as _;
 use crate::{Chunk, Engine, Error, FeedItem, NewMessage, Standing};
 
 /// The name of the world, of its agent and of its vendor; nobody outside sees it.
-const NAME: &str = "answer";
+const NAME: &str = "model";
 /// Calls of one answer that are counted and given back.
 const MOST_CALLS: usize = 10_000;
 

@@ -68,7 +68,7 @@ fn a_model_that_cannot_be_asked_is_a_failure() {
     let ended = home.run(&["send", "-w", "broken", "hello"]).with_code(1);
     ended
         .warns("eve could not answer")
-        .warns("no such vendor is set up, only anthropic, deepseek, demo, ");
+        .warns("no such vendor is set up, only anthropic, azure, deepseek, demo, ");
     home.run(&["world", "create", "empty"]).succeeded().says("it has no agents");
     home.run(&["send", "-w", "empty", "hello"]).with_code(1).warns("nobody answers");
 }

@@ -68,3 +68,25 @@ fn with_several_worlds_and_none_called_demo_one_must_be_named() {
     home.run(&["send", "hello"]).with_code(2).warns("name one with -w: one, two");
     home.run(&["send", "-w", "two", "hello"]).succeeded().says("eve: ");
 }
+
+#[test]
+fn a_model_must_be_written_as_vendor_and_model() {
+    let home = Home::new();
+    for wrong in ["ada:gpt-5", "ada:", "ada:/x", "ada:openai/", "ada:openai/ gpt"] {
+        let ended = home.run(&["world", "create", "lab", "--agent", wrong]).with_code(2);
+        ended.warns("write vendor/model");
+    }
+    let ended = home.run(&["world", "create", "lab", "--agent", "ada:nosuch/gpt"]).succeeded();
+    ended.says("ada: nosuch: the model cannot be asked");
+}
+
+#[test]
+fn agents_are_told_who_they_are_unless_something_else_is_said() {
+    let home = Home::new();
+    let create = ["world", "create", "lab", "--agent", "ada", "--agent", "bob", "--json"];
+    let made = home.run(&create).succeeded();
+    made.says("You are ada").says("Other agents are here: @bob");
+    let create =
+        ["world", "create", "own", "--agent", "ada", "--instructions", "Be brief.", "--json"];
+    home.run(&create).succeeded().says(r#""instructions":"Be brief.""#);
+}

@@ -336,7 +336,7 @@ async fn a_key_that_a_vendor_repeats_is_nowhere_to_be_found(backend: Backend) {
     let notices = stage.notices().await;
     assert_eq!(
         notices,
-        ["ada could not answer: openai: the key was not accepted: Incorrect API key provided: \
+        ["ada could not answer: openai: no access: Incorrect API key provided: \
           [hidden] (status 401); check the key and what it may be used for"],
     );
     let (path, engine) = (stage.path(), format!("{:?}", stage.engine));
