@@ -28,7 +28,7 @@ pub use environment::{Environment, System};
 pub use error::Error;
 pub use feed::{Chunk, FeedItem, Subscription};
 pub use standing::Standing;
-pub use with_tools::{Answered, Progress, Statistics, Unanswered, WithTools};
+pub use with_tools::{Answered, Progress, Statistics, Unanswered, WithTools, generate_with_tools};
 
 /// The README's program is compiled with the tests, so that it stays true.
 #[cfg(doctest)]

@@ -101,6 +101,19 @@ pub enum Unanswered {
     Engine(#[from] Error),
 }
 
+/// Asks a model that may use tools, with the usual limits. Whoever wants others, or to follow along, takes [`WithTools`].
+///
+/// # Errors
+/// What the model failed with, or why it came to no answer.
+pub async fn generate_with_tools(
+    models: &Models,
+    request: Request,
+    tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+) -> Result<Answered, Unanswered> {
+    let asking = WithTools::new(models, request);
+    tools.into_iter().fold(asking, WithTools::tool).run(|_| {}).await
+}
+
 impl WithTools {
     /// Asks the model that the request names as `vendor/model`.
     pub fn new(models: &Models, request: Request) -> Self {

@@ -8,7 +8,7 @@ use agent_world_core::event::Event;
 use agent_world_core::item::{Finish, Item, Part, Reply, Usage};
 use agent_world_llm::scripted::{Answer, Scripted};
 use agent_world_llm::{Class, Models, Request, Tool as Offered, ToolChoice};
-use agent_world_runtime::{Progress, Statistics, Unanswered, WithTools};
+use agent_world_runtime::{Progress, Statistics, Unanswered, WithTools, generate_with_tools};
 use agent_world_tools::scripted::Scripted as ScriptedTool;
 use serde_json::json;
 
@@ -21,6 +21,17 @@ fn models() -> (Models, Scripted) {
 
 fn request(text: &str) -> Request {
     Request { instructions: "Be brief.".to_owned(), ..Request::new("scripted/any", text) }
+}
+
+#[tokio::test]
+async fn tools_may_be_given_all_at_once() {
+    let (models, script) = models();
+    script.push("any", call("act", "it"));
+    script.push("any", "Done.");
+    let tool = doing(free("act"));
+    let tools: [Arc<dyn agent_world_tools::Tool>; 1] = [Arc::new(tool.clone())];
+    let answered = generate_with_tools(&models, request("go"), tools).await.unwrap();
+    assert_eq!((answered.response.output_text().as_str(), tool.count()), ("Done.", 1));
 }
 
 #[tokio::test]
