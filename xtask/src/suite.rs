@@ -38,6 +38,10 @@ pub fn test(report: &mut Report) -> Result<(), Failed> {
     } else {
         report.step("tests", || cargo("test --workspace --locked"))?;
     }
+    // Once more for its words: how many recorded exchanges were replayed, or left out where there are none.
+    report.step("recorded exchanges", || {
+        cargo("test --package agent-world-llm --test corpus --locked -- --nocapture")
+    })?;
     for proof in PROOFS {
         let Proof { package, target, features, what } = proof;
         report.step(&format!("{target}: {what}"), || {
