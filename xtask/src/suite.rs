@@ -40,7 +40,7 @@ pub fn test(report: &mut Report) -> Result<(), Failed> {
     }
     // Once more for its words: how many recorded exchanges were replayed, or left out where there are none.
     report.step("recorded exchanges", || {
-        cargo("test --package agent-world-llm --test corpus --locked -- --nocapture")
+        cargo("test --workspace --test corpus --locked -- --nocapture")
     })?;
     for proof in PROOFS {
         let Proof { package, target, features, what } = proof;
