@@ -2,6 +2,7 @@
 //! `_` and `-`, beginning with a letter or `_`, at most 64. The strictest rules of all vendors, so that dialects need none.
 //! Used by `Provider` around every call. What a reply calls by such a name is given its own name back.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -137,6 +138,16 @@ fn told_apart(plain: &str, name: &str) -> String {
     format!("{kept}_{hash:016x}")
 }
 
+/// A text of at most so many characters. The end of a text that is too long tells it from others that begin alike. The
+/// same text is always written the same way, or a call and its result would lose each other.
+pub(crate) fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
+    if text.len() <= longest || text.chars().count() <= longest {
+        return Cow::Borrowed(text);
+    }
+    let kept: String = text.chars().take(longest.saturating_sub(17)).collect();
+    Cow::Owned(format!("{kept}_{:016x}", print(text)))
+}
+
 /// FNV-1a: the same on every machine and in every release, so that a vendor's cache still fits.
 pub(crate) fn print(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -222,5 +233,14 @@ mod tests {
             assert_eq!(different.len(), offered.len(), "{sent:?}");
             offered.push(sent[0].clone());
         }
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_and_told_apart() {
+        let (one, other) = (format!("{}1", "é".repeat(64)), format!("{}2", "é".repeat(64)));
+        assert_eq!(shortened(&one, 64).chars().count(), 64);
+        assert_ne!(shortened(&one, 64), shortened(&other, 64));
+        assert_eq!(shortened(&one, 64), shortened(&one, 64));
+        assert_eq!(shortened("short", 64), "short");
     }
 }

@@ -4,7 +4,6 @@
 //! Called through `Dialect`. Never does IO.
 
 mod body;
-mod ids;
 mod input;
 mod reply;
 mod stream;

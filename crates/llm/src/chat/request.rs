@@ -11,7 +11,11 @@ use super::content::Viewer;
 use super::flavour::{Effort, Flavour, Path};
 use super::messages::{Message, Writer};
 use crate::dialect::{Asked, Outgoing};
+use crate::names::shortened;
 use crate::{Error, Format, FunctionTool, JsonSchema, Request, Tool, ToolChoice};
+
+/// Characters of a key for the prompt cache.
+const LONGEST_KEY: usize = 64;
 
 /// A request's body.
 #[derive(Debug, Serialize)]
@@ -304,7 +308,8 @@ fn openai_fields(request: &Request, flavour: &Flavour, parameters: &mut Map<Stri
         }
     }
     if let Some(key) = request.prompt_cache_key.as_ref().filter(|_| !flavour.dated) {
-        parameters.insert("prompt_cache_key".to_owned(), key.as_str().into());
+        let key = shortened(key, LONGEST_KEY).into_owned();
+        parameters.insert("prompt_cache_key".to_owned(), key.into());
     }
     if let Some(verbosity) = request.text.as_ref().and_then(|text| text.verbosity.as_deref()) {
         parameters.insert("verbosity".to_owned(), verbosity.into());

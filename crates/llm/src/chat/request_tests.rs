@@ -214,3 +214,11 @@ fn a_model_that_refuses_to_be_told_how_much_to_think_is_not_told() {
     free.capabilities = crate::Capabilities::of("xai", "grok-4.3");
     assert_eq!(sent(Flavour::XAI, &thinking(Some("low")), &free)["reasoning_effort"], "low");
 }
+
+#[test]
+fn a_long_key_for_the_cache_is_cut() {
+    let key = format!("{}/{}", "c".repeat(40), "a".repeat(40));
+    let request = Request { prompt_cache_key: Some(key), ..Request::new("m", "Hello") };
+    let body = sent_to(Flavour::OPENAI, "m", &request);
+    assert_eq!(body["prompt_cache_key"].as_str().unwrap().len(), 64);
+}

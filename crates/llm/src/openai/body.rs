@@ -8,9 +8,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Flavour;
+use super::input;
 use super::written::Line;
-use super::{ids, input};
 use crate::dialect::{Asked, Outgoing};
+use crate::names::shortened;
 use crate::{Error, Format, JsonSchema, ReasoningOptions, Request, Text, Tool, ToolChoice};
 
 /// Asks for reasoning in a form that can be sent back when the vendor keeps nothing.
@@ -101,7 +102,7 @@ impl<'a> Body<'a> {
             prompt_cache_key: request
                 .prompt_cache_key
                 .as_deref()
-                .map(|key| ids::shortened(key, LONGEST_KEY)),
+                .map(|key| shortened(key, LONGEST_KEY)),
             stream: asked.stream,
             extra: &request.extra,
             tools,

@@ -10,10 +10,10 @@ use agent_world_core::item::{
 };
 use serde_json::{Map, Value};
 
-use super::ids::{self, LONGEST};
 use super::written::{Line, parts, result, result_in_words};
 use super::{Flavour, reply};
 use crate::dialect::Asked;
+use crate::names::shortened;
 use crate::origin::{self, Origin};
 use crate::pairing::OpenCalls;
 use crate::{Format, Request};
@@ -92,6 +92,9 @@ struct Writer<'a> {
     /// Ids of calls that were sent. Some vendors use one twice.
     used: HashSet<Cow<'a, str>>,
 }
+
+/// Characters of a call's id.
+const LONGEST: usize = 64;
 
 /// Calls of tools that the vendor runs itself. They need their id.
 const HOSTED: &[&str] = &[
@@ -205,13 +208,13 @@ impl<'a> Writer<'a> {
     fn fresh_id(&mut self, call_id: &'a str) -> Cow<'a, str> {
         let wanted = match call_id {
             "" => Cow::Borrowed("call"),
-            call_id => ids::shortened(call_id, LONGEST),
+            call_id => shortened(call_id, LONGEST),
         };
         let mut fresh = wanted.clone();
         let mut number = self.used.len();
         while (call_id.is_empty() && fresh == "call") || self.used.contains(&fresh) {
             number += 1;
-            fresh = Cow::Owned(ids::shortened(&format!("{wanted}_{number}"), LONGEST).into_owned());
+            fresh = Cow::Owned(shortened(&format!("{wanted}_{number}"), LONGEST).into_owned());
         }
         self.used.insert(fresh.clone());
         fresh
@@ -223,7 +226,7 @@ impl<'a> Writer<'a> {
             Some((call_id, _)) => call_id,
             // The call is with the vendor.
             None if self.request.previous_response_id.is_some() => {
-                ids::shortened(&output.call_id, LONGEST)
+                shortened(&output.call_id, LONGEST)
             }
             None => {
                 let text = format!(
