@@ -1,6 +1,9 @@
 //! Decides what people can set: worlds, their agents, and what a tool declares about itself.
 //! Stored as one small versioned document per world. Never holds a conversation, a secret or a running thing.
 
+mod mcp;
+mod sandbox;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -8,10 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Timestamp;
+use crate::event::Choice;
 use crate::ids::{AgentId, WorldId, is_slug};
 use crate::mention::Roster;
 use crate::policy::Policy;
 use crate::sender;
+
+pub use mcp::{McpServer, McpTransport};
+pub use sandbox::{Sandbox, SandboxMode};
 
 pub const DEFAULT_TURN_LIMIT: u32 = 5;
 pub const DEFAULT_MAX_ITERATIONS: u32 = 10;
@@ -54,6 +61,10 @@ pub struct World {
     pub agents: Vec<Agent>,
     #[serde(default)]
     pub policy: Policy,
+    #[serde(default)]
+    pub sandbox: Sandbox,
+    #[serde(default)]
+    pub mcp_servers: BTreeMap<String, McpServer>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -108,7 +119,7 @@ pub struct ToolSpec {
     #[serde(default)]
     pub approval: Approval,
     #[serde(default)]
-    pub mode: Mode,
+    pub mode: Modes,
     #[serde(default = "default_tool_timeout")]
     pub timeout_seconds: u64,
     #[serde(default)]
@@ -118,6 +129,19 @@ pub struct ToolSpec {
     pub idempotent: bool,
     #[serde(default)]
     pub destructive: bool,
+    #[serde(default)]
+    pub source: Source,
+}
+
+/// Where a tool comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The program itself: built in, or registered by whoever embeds the runtime.
+    #[default]
+    Program,
+    McpServer(String),
+    Client(String),
 }
 
 /// Who executes a tool.
@@ -138,6 +162,17 @@ pub enum Mode {
     Background,
 }
 
+/// In which modes a tool runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Modes {
+    #[default]
+    Blocking,
+    Background,
+    /// Each call says: with the argument `blocking: false` it runs in the background.
+    PerCall,
+}
+
 /// What a tool asks of people when no rule says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
@@ -145,11 +180,20 @@ pub struct Approval {
     /// Shown to the person; `{name}` is filled from the arguments.
     #[serde(default)]
     pub message: Option<String>,
+    /// The choices it leaves to the person; absent for all of them. Denying is always one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<Choice>>,
 }
 
 impl Default for Approval {
     fn default() -> Self {
-        Self { required: true, message: None }
+        Self { required: true, message: None, options: None }
+    }
+}
+
+impl Approval {
+    pub fn not_required() -> Self {
+        Self { required: false, ..Self::default() }
     }
 }
 
@@ -204,6 +248,8 @@ impl World {
             result_limit: DEFAULT_RESULT_LIMIT,
             agents: Vec::new(),
             policy: Policy::default(),
+            sandbox: Sandbox::default(),
+            mcp_servers: BTreeMap::new(),
             created_at: at,
             updated_at: at,
         }
@@ -298,11 +344,21 @@ impl ToolSpec {
             parameters,
             location: Location::Server,
             approval: Approval::default(),
-            mode: Mode::Blocking,
+            mode: Modes::Blocking,
             timeout_seconds: DEFAULT_TOOL_TIMEOUT_SECONDS,
             read_only: false,
             idempotent: false,
             destructive: false,
+            source: Source::Program,
+        }
+    }
+
+    /// Whether the model waits for a call with these arguments.
+    pub fn mode_of(&self, arguments: &Value) -> Mode {
+        let wanted = arguments.get("blocking").and_then(Value::as_bool);
+        match (self.mode, wanted) {
+            (Modes::Background, _) | (Modes::PerCall, Some(false)) => Mode::Background,
+            (Modes::Blocking, _) | (Modes::PerCall, _) => Mode::Blocking,
         }
     }
 

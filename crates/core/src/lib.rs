@@ -7,6 +7,7 @@
 
 pub mod apply;
 pub mod arguments;
+pub mod binding;
 pub mod chain;
 pub mod chat;
 pub mod command;

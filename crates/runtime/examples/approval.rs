@@ -32,7 +32,10 @@ impl Tool for Water {
             "required": ["litres"],
         });
         ToolSpec {
-            approval: Approval { required: true, message: Some("Water {litres} litres".into()) },
+            approval: Approval {
+                message: Some("Water {litres} litres".into()),
+                ..Approval::default()
+            },
             ..ToolSpec::new("water", "Waters the plants.", parameters)
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_world_runtime::core::command::{Answer, Scope};
-use agent_world_runtime::core::config::{Approval, Mode, ToolSpec};
+use agent_world_runtime::core::config::{Approval, Modes, ToolSpec};
 use agent_world_runtime::core::event::{ApprovalRequested, Event, Output};
 use agent_world_runtime::llm::{Request, vendors};
 use agent_world_runtime::tools::{Failure, Invocation, Tool};
@@ -26,7 +26,7 @@ struct Weather;
 impl Tool for Weather {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            approval: Approval { required: false, message: None },
+            approval: Approval::not_required(),
             read_only: true,
             ..ToolSpec::new("weather.today", "Tells today's weather in a city.", one_text("city"))
         }
@@ -49,8 +49,8 @@ struct Search;
 impl Tool for Search {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            approval: Approval { required: false, message: None },
-            mode: Mode::Background,
+            approval: Approval::not_required(),
+            mode: Modes::Background,
             read_only: true,
             ..ToolSpec::new("search", "Finds restaurants.", one_text("what"))
         }
@@ -71,7 +71,7 @@ impl Tool for Book {
     fn spec(&self) -> ToolSpec {
         let message = Some("Book a table at {restaurant}".to_owned());
         ToolSpec {
-            approval: Approval { required: true, message },
+            approval: Approval { message, ..Approval::default() },
             ..ToolSpec::new("book", "Books a table for tonight.", one_text("restaurant"))
         }
     }

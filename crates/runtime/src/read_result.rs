@@ -63,7 +63,7 @@ impl Tool for ReadResult {
         let description =
             "Reads on in the result of an earlier tool call that was too long to show.";
         ToolSpec {
-            approval: Approval { required: false, message: None },
+            approval: Approval::not_required(),
             read_only: true,
             idempotent: true,
             ..ToolSpec::new(READ_RESULT, description, parameters)

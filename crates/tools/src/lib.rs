@@ -3,20 +3,38 @@
 //! A tool is given exactly what was stored and approved. It never sees the store, the model or another agent's
 //! call, and this crate's dependencies make sure of it.
 
+pub mod person;
 pub mod scripted;
 pub mod shell;
+pub mod watcher;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_world_core::config::{ToolSpec, Tools};
+use agent_world_core::binding::{Facts, Prepared};
+use agent_world_core::config::{Sandbox, ToolSpec, Tools, World};
 use agent_world_core::event::Output;
 use agent_world_core::ids::{AgentId, CallId, ChatId, WorldId};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+use person::{Nobody, Person};
+use watcher::{Unwatched, Watcher};
+
+/// A call as it was made, before anybody decided about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Intent<'a> {
+    pub world: &'a WorldId,
+    pub chat: &'a ChatId,
+    pub agent: &'a AgentId,
+    /// Canonical: valid by the tool's schema.
+    pub arguments: &'a Value,
+    pub working_directory: Option<&'a Path>,
+    pub sandbox: &'a Sandbox,
+}
 
 /// One call, as approved.
 #[derive(Clone, Debug)]
@@ -28,6 +46,14 @@ pub struct Invocation {
     pub agent: AgentId,
     pub arguments: Value,
     pub working_directory: Option<PathBuf>,
+    /// The world's settings for programs that a tool starts.
+    pub sandbox: Sandbox,
+    /// What was found when the call was prepared; for an approved call, what the approval holds for.
+    pub facts: Facts,
+    /// Can be asked while the call runs.
+    pub person: Arc<dyn Person>,
+    /// Sees the output while it is made.
+    pub watcher: Arc<dyn Watcher>,
     /// Fires on timeout, stop or shutdown. The tool ends what it started and returns.
     pub cancelled: CancellationToken,
 }
@@ -45,10 +71,32 @@ pub enum Failure {
 #[async_trait]
 pub trait Tool: fmt::Debug + Send + Sync {
     fn spec(&self) -> ToolSpec;
+
+    /// Looks at a call without running it: when it is made, and again right before an approved one starts. Changes
+    /// nothing and is quick. An error refuses the call for good, before anybody is asked; what may be otherwise once
+    /// an earlier call has run is a fact, not an error.
+    async fn prepare(&self, _intent: Intent<'_>) -> Result<Prepared, String> {
+        Ok(Prepared::default())
+    }
+
     async fn run(&self, invocation: Invocation) -> Result<Output, Failure>;
 }
 
-/// The tools of a program, by name.
+/// Tools that come and go while the program runs: those of MCP servers.
+#[async_trait]
+pub trait Source: fmt::Debug + Send + Sync {
+    /// What a world has from here now. Waits for nothing; starts in the background what has to be started. The same
+    /// `Arc` until something changes.
+    fn tools(&self, world: &World) -> Arc<Registry>;
+
+    /// Returns when the world's tools are known, or when it is known that they cannot be had for now.
+    async fn ready(&self, world: &World);
+
+    /// Ends whatever was started.
+    async fn close(&self);
+}
+
+/// Tools by name.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     tools: BTreeMap<String, Arc<dyn Tool>>,
@@ -65,6 +113,43 @@ pub enum Unusable {
     Twice(String),
     #[error("the schema of tool `{name}` cannot be used: {problem}")]
     Schema { name: String, problem: String },
+}
+
+impl Invocation {
+    /// A call with nobody to ask, nobody watching and every setting at its default.
+    pub fn new(
+        call: CallId,
+        world: WorldId,
+        chat: ChatId,
+        agent: AgentId,
+        arguments: Value,
+    ) -> Self {
+        Self {
+            call,
+            world,
+            chat,
+            agent,
+            arguments,
+            working_directory: None,
+            sandbox: Sandbox::default(),
+            facts: Facts::new(),
+            person: Arc::new(Nobody),
+            watcher: Arc::new(Unwatched),
+            cancelled: CancellationToken::new(),
+        }
+    }
+
+    /// The call as it was before anybody decided about it.
+    pub fn intent(&self) -> Intent<'_> {
+        Intent {
+            world: &self.world,
+            chat: &self.chat,
+            agent: &self.agent,
+            arguments: &self.arguments,
+            working_directory: self.working_directory.as_deref(),
+            sandbox: &self.sandbox,
+        }
+    }
 }
 
 impl Registry {

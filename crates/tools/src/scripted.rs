@@ -147,14 +147,11 @@ mod tests {
     }
 
     fn invocation(cancelled: &CancellationToken) -> Invocation {
+        let arguments = json!({"text": "hello"});
+        let call = ("call_1".into(), "world".into(), "chat_1".into(), "ada".into());
         Invocation {
-            call: "call_1".into(),
-            world: "world".into(),
-            chat: "chat_1".into(),
-            agent: "ada".into(),
-            arguments: json!({"text": "hello"}),
-            working_directory: None,
             cancelled: cancelled.clone(),
+            ..Invocation::new(call.0, call.1, call.2, call.3, arguments)
         }
     }
 

@@ -89,7 +89,7 @@ impl Tool for ShellCmd {
     fn spec(&self) -> ToolSpec {
         let message = "Execute shell command: {command} {parameters}".to_owned();
         ToolSpec {
-            approval: Approval { required: true, message: Some(message) },
+            approval: Approval { message: Some(message), ..Approval::default() },
             timeout_seconds: TIMEOUT_SECONDS,
             destructive: true,
             ..ToolSpec::new(NAME, DESCRIPTION, arguments::schema())

@@ -28,14 +28,12 @@ impl Bench {
     }
 
     fn invocation(&self, arguments: Value) -> Invocation {
+        let arguments = validate(arguments, &self.tool.spec().parameters).unwrap();
+        let call = ("call_1".into(), "world".into(), "chat_1".into(), "ada".into());
         Invocation {
-            call: "call_1".into(),
-            world: "world".into(),
-            chat: "chat_1".into(),
-            agent: "ada".into(),
-            arguments: validate(arguments, &self.tool.spec().parameters).unwrap(),
             working_directory: Some(self.folder.path().to_owned()),
             cancelled: self.cancelled.clone(),
+            ..Invocation::new(call.0, call.1, call.2, call.3, arguments)
         }
     }
 

@@ -34,15 +34,15 @@ impl Draft<'_> {
             Some(problem) => Err(problem),
             None => self.admit(open, &call),
         };
-        let called = |arguments, spec: Option<&ToolSpec>, verdict| ToolCalled {
+        let called = |arguments: Value, spec: Option<&ToolSpec>, verdict| ToolCalled {
             call: id.clone(),
             turn: open.id.clone(),
             agent: open.agent.clone(),
             reply: reply.clone(),
             vendor_id: call.call_id.clone(),
             name: call.name.clone(),
+            mode: spec.map_or(Mode::Blocking, |spec| spec.mode_of(&arguments)),
             arguments,
-            mode: spec.map_or(Mode::Blocking, |spec| spec.mode),
             location: spec.map_or(Location::Server, |spec| spec.location),
             timeout_seconds: spec.map_or(0, |spec| spec.timeout_seconds),
             may_repeat: spec.is_some_and(ToolSpec::may_repeat),

@@ -13,7 +13,7 @@
 //! A line about the same thing replaces what was said before. There is always a tool `shell_cmd(command)` that asks.
 
 use agent_world_core::config::{
-    AfterDenial, Agent, Approval, Location, Mode, ToolSpec, Tools, World,
+    AfterDenial, Agent, Approval, Location, Modes, ToolSpec, Tools, World,
 };
 use agent_world_core::ids::{AgentId, RuleId};
 use agent_world_core::policy::{Match, Rule, Ruling, Test};
@@ -91,10 +91,10 @@ impl Setting {
         let mut spec = ToolSpec::new(name, format!("{name} of the tests"), schema(parameters));
         for flag in flags.split(';').map(str::trim).filter(|flag| !flag.is_empty()) {
             match flag.split_once(' ').unwrap_or((flag, "")) {
-                ("allowed", "") => spec.approval = Approval { required: false, message: None },
+                ("allowed", "") => spec.approval = Approval::not_required(),
                 ("asks", "") => {}
                 ("asks", question) => spec.approval.message = Some(question.to_owned()),
-                ("background", "") => spec.mode = Mode::Background,
+                ("background", "") => spec.mode = Modes::Background,
                 ("client", "") => spec.location = Location::Client,
                 ("read_only", "") => spec.read_only = true,
                 ("idempotent", "") => spec.idempotent = true,

@@ -23,14 +23,16 @@ pub(crate) fn run(
     let grace = shared.options.cancel_grace;
     let limit = Duration::from_secs(call.made.timeout_seconds);
     let invocation = Invocation {
-        call: call.made.call.clone(),
-        world: chat.world.clone(),
-        chat: chat.id.clone(),
-        agent: call.made.agent.clone(),
-        arguments: call.arguments().clone(),
         working_directory: call.made.working_directory.as_ref().map(PathBuf::from),
         // A child: the end of its time ends the tool and is still something to report.
         cancelled: cancelled.child_token(),
+        ..Invocation::new(
+            call.made.call.clone(),
+            chat.world.clone(),
+            chat.id.clone(),
+            call.made.agent.clone(),
+            call.arguments().clone(),
+        )
     };
     let (id, attempt) = (call.made.call.clone(), call.attempt);
     async move {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agent_world_core::command::{Answer as Decision, Scope as Reach};
-use agent_world_core::config::{Agent, Approval, Mode, ToolSpec};
+use agent_world_core::config::{Agent, Approval, Modes, ToolSpec};
 use agent_world_core::event::Output;
 use agent_world_core::ids::AgentId;
 use agent_world_core::item::Item;
@@ -43,12 +43,12 @@ pub fn spec(name: &str) -> ToolSpec {
 
 /// A tool that need not ask.
 pub fn free(name: &str) -> ToolSpec {
-    ToolSpec { approval: Approval { required: false, message: None }, ..spec(name) }
+    ToolSpec { approval: Approval::not_required(), ..spec(name) }
 }
 
 /// A tool that need not ask and runs in the background.
 pub fn in_background(name: &str) -> ToolSpec {
-    ToolSpec { mode: Mode::Background, ..free(name) }
+    ToolSpec { mode: Modes::Background, ..free(name) }
 }
 
 /// Says what it has done.

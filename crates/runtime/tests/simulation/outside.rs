@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent_world_core::Timestamp;
-use agent_world_core::config::{Approval, Mode, ToolSpec};
+use agent_world_core::config::{Approval, Modes, ToolSpec};
 use agent_world_core::event::Output;
 use agent_world_core::ids::CallId;
 use agent_world_core::item::{Item, Reply};
@@ -152,11 +152,11 @@ pub fn tools(deeds: &Deeds, random: &Random) -> Vec<Arc<dyn Tool>> {
         "required": ["what"],
     });
     let spec = |name: &str| ToolSpec::new(name, "does something", parameters.clone());
-    let free = Approval { required: false, message: None };
+    let free = Approval::not_required();
     let specs = [
         spec("act"),
         ToolSpec { read_only: true, approval: free.clone(), ..spec("look") },
-        ToolSpec { mode: Mode::Background, ..spec("later") },
+        ToolSpec { mode: Modes::Background, ..spec("later") },
         ToolSpec { timeout_seconds: 2, approval: free, ..spec("hang") },
     ];
     specs
