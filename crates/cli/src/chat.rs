@@ -157,6 +157,8 @@ impl Conversation {
                             self.voices.piece(&mut self.screen, &chunk)?;
                         }
                     }
+                    // What a tool writes is shown with its result.
+                    Some(FeedItem::Output(_)) => {}
                     None => return Ok(Ending::Ended),
                 },
                 line = self.input.next(), if listens => match line {

@@ -71,7 +71,7 @@ impl Report {
                 _ = signals.next() => return Ok(false),
                 item = self.subscription.next() => match item? {
                     Some(FeedItem::Stored(event)) => self.happened(event).await?,
-                    Some(FeedItem::Chunk(_)) => {}
+                    Some(FeedItem::Chunk(_) | FeedItem::Output(_)) => {}
                     None => return Ok(false),
                 },
                 _ = look.tick(), if !watch => {

@@ -148,7 +148,7 @@ impl Errand {
                 _ = signals.next() => return Ok(false),
                 item = self.subscription.next() => match item? {
                     Some(FeedItem::Stored(event)) => self.happened(event).await?,
-                    Some(FeedItem::Chunk(_)) => {}
+                    Some(FeedItem::Chunk(_) | FeedItem::Output(_)) => {}
                     None => return Ok(false),
                 },
                 _ = look.tick() => self.take_over().await?,

@@ -83,6 +83,10 @@ fn outcome(state: &ApprovalState) -> Map<String, Value> {
                     "state": "denied", "decision": "deny", "reason": reason,
                     "decided_by": by, "decided_at": at,
                 }),
+                Decision::Answered { content } => json!({
+                    "state": "approved", "decision": "approve", "scope": "once",
+                    "answer": mask_secrets(content), "decided_by": by, "decided_at": at,
+                }),
                 Decision::Approved { scope, arguments } => json!({
                     "state": "approved", "decision": "approve", "scope": scope_name(scope),
                     "edited_arguments": arguments.as_ref().map(mask_secrets),

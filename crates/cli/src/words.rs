@@ -94,6 +94,7 @@ pub fn decided(decision: &Decision, by: &Decider) -> String {
         Decision::Denied { reason: None } => "denied".to_owned(),
         Decision::Denied { reason: Some(_) } if *by == Decider::Nobody => "denied".to_owned(),
         Decision::Denied { reason: Some(reason) } => format!("denied ({reason})"),
+        Decision::Answered { .. } => "answered".to_owned(),
         Decision::Approved { scope, arguments } => {
             let scope = match scope {
                 Permission::Once => "once",
@@ -179,7 +180,7 @@ pub fn event(event: &Event) -> String {
         Event::ToolCalled(called) => {
             format!("{} {} {}", called.agent, called.call, call(&called.name, &called.arguments))
         }
-        Event::ToolStarted { call, attempt } => format!("{call} attempt {attempt}"),
+        Event::ToolStarted { call, attempt, .. } => format!("{call} attempt {attempt}"),
         Event::ToolRequeued { call } => format!("{call}"),
         Event::ToolFinished(finished) => {
             let ended = ended(finished.outcome, &finished.output);
@@ -194,6 +195,9 @@ pub fn event(event: &Event) -> String {
         Event::ApprovalExpired { approval } => format!("{approval}"),
         Event::ApprovalWithdrawn { approval, reason } => format!("{approval} {reason}"),
         Event::GrantRevoked { grant, by } => format!("{grant} by {by}"),
+        Event::ClientToolsOffered { client, tools, .. } => {
+            format!("{client} offers {}", count(tools.len(), "tool"))
+        }
     }
 }
 

@@ -57,7 +57,7 @@ pub fn apply(chat: &mut Chat, recorded: &Recorded) {
         Event::ArgumentsEdited { call, arguments } => {
             with_call(chat, call, |call| call.edited = Some(Arc::new(arguments.clone())));
         }
-        Event::ToolStarted { call, attempt } => with_call(chat, call, |call| {
+        Event::ToolStarted { call, attempt, .. } => with_call(chat, call, |call| {
             call.state = CallState::Executing;
             call.attempt = *attempt;
             call.started_at = Some(at);
@@ -74,6 +74,10 @@ pub fn apply(chat: &mut Chat, recorded: &Recorded) {
         }
         Event::GrantRevoked { grant, .. } => {
             chat.grants.remove(grant);
+        }
+        Event::ClientToolsOffered { client, tools, .. } => {
+            let tools = tools.iter().cloned().map(Arc::new).collect();
+            chat.client_tools.insert(client.clone(), tools);
         }
     }
 }
@@ -254,6 +258,7 @@ fn tool_called(chat: &mut Chat, called: &ToolCalled, at: Timestamp) {
         state: CallState::Pending,
         approval: None,
         edited: None,
+        binding: None,
         attempt: 0,
         requested_at: at,
         started_at: None,
@@ -293,10 +298,14 @@ fn approval_requested(chat: &mut Chat, requested: &ApprovalRequested, at: Timest
     let Some(agent) = chat.calls.get(&requested.call).map(|call| call.made.agent.clone()) else {
         return;
     };
-    with_call(chat, &requested.call, |call| {
-        call.state = CallState::AwaitingApproval;
-        call.approval = Some(requested.approval.clone());
-    });
+    // One that is asked something while it runs goes on running.
+    if requested.form.is_none() {
+        with_call(chat, &requested.call, |call| {
+            call.state = CallState::AwaitingApproval;
+            call.approval = Some(requested.approval.clone());
+            call.binding = requested.binding.clone().map(Arc::new);
+        });
+    }
     let position = Position { seq: chat.head, index: 0 };
     let request = Request { asked: Arc::new(requested.clone()), agent, position, at };
     chat.approvals.insert(requested.approval.clone(), Arc::new(request));
@@ -310,15 +319,21 @@ fn approval_decided(chat: &mut Chat, decided: &ApprovalDecided) {
         Decision::Approved { scope, arguments } => {
             with_call(chat, &request.asked.call, |call| {
                 call.state = CallState::Pending;
-                call.edited = arguments.clone().map(Arc::new);
+                // Asked again after it was edited, a call keeps what the person made of it.
+                if let Some(arguments) = arguments {
+                    call.edited = Some(Arc::new(arguments.clone()));
+                    call.binding = decided.binding.clone().map(Arc::new);
+                }
             });
             if let Permission::Session(grant) = scope {
                 chat.grants.insert(grant.id.clone(), Arc::new(grant.clone()));
             }
         }
         Decision::Denied { .. } => with_call(chat, &request.asked.call, |call| {
-            call.denied_by_person = matches!(decided.by, Decider::Person(_));
+            call.denied_by_person =
+                request.asked.form.is_none() && matches!(decided.by, Decider::Person(_));
         }),
+        Decision::Answered { .. } => {}
     }
 }
 

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Timestamp;
+use crate::binding::Binding;
+use crate::config::ToolSpec;
 use crate::event::{
     ApprovalRequested, Attendance, Author, ForkOrigin, Order, Outcome, Position, ToolCalled,
     Waiting,
@@ -38,6 +40,8 @@ pub struct Chat {
     /// Requests nobody has decided yet.
     pub approvals: OrdMap<ApprovalId, Arc<Request>>,
     pub grants: OrdMap<GrantId, Arc<Grant>>,
+    /// What clients offered to execute, by client.
+    pub client_tools: OrdMap<String, Vector<Arc<ToolSpec>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +129,8 @@ pub struct Call {
     pub approval: Option<ApprovalId>,
     /// In place of the model's, by a person's hand.
     pub edited: Option<Arc<Value>>,
+    /// What its approval holds for.
+    pub binding: Option<Arc<Binding>>,
     pub attempt: u32,
     pub requested_at: Timestamp,
     pub started_at: Option<Timestamp>,
@@ -152,7 +158,7 @@ pub struct Request {
 }
 
 /// Counts the meanings a snapshot has had. One of another format is not read: the log is folded instead.
-const SNAPSHOT_FORMAT: u32 = 1;
+const SNAPSHOT_FORMAT: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Snapshot<C> {
@@ -192,7 +198,13 @@ impl Chat {
             calls: OrdMap::new(),
             approvals: OrdMap::new(),
             grants: OrdMap::new(),
+            client_tools: OrdMap::new(),
         }
+    }
+
+    /// A tool that a client executes for this chat.
+    pub fn client_tool(&self, name: &str) -> Option<&Arc<ToolSpec>> {
+        self.client_tools.values().flatten().find(|spec| spec.name == name)
     }
 
     pub fn desk(&self, agent: &AgentId) -> Desk {

@@ -2,11 +2,15 @@
 //! Built by the runtime from what people, models, tools and timers say. Carries every fact that is not in the chat's
 //! state: time, random bits, and what was looked up in a read model at the chat's present head.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Timestamp;
-use crate::event::{Attendance, Copied, ForkOrigin, Output, Position};
+use crate::binding::Prepared;
+use crate::config::ToolSpec;
+use crate::event::{Attendance, Copied, ForkOrigin, Form, Output, Position};
 use crate::ids::{AgentId, ApprovalId, CallId, GrantId, MessageId, RuleId, TurnId, WorldId};
 use crate::item::{Part, Reply, Usage};
 use crate::policy::Match;
@@ -65,6 +69,8 @@ pub enum Command {
         reply: MessageId,
         model: String,
         answer: Reply,
+        /// What the tools found of its calls, by their place in it.
+        looks: BTreeMap<usize, Look>,
     },
     RecordModelFailure {
         turn: TurnId,
@@ -73,6 +79,8 @@ pub enum Command {
     },
     StartTool {
         call: CallId,
+        /// What its tool finds now; absent when there is no such tool any more.
+        look: Option<Look>,
     },
     RecordToolResult {
         call: CallId,
@@ -82,6 +90,19 @@ pub enum Command {
     /// Started, and whoever ran it is gone.
     RecordLostTool {
         call: CallId,
+    },
+    /// A running tool asks the person.
+    AskPerson {
+        call: CallId,
+        attempt: u32,
+        question: String,
+        form: Form,
+    },
+    /// A client executes these tools for the chat from now on, in place of what it offered before.
+    OfferTools {
+        client: String,
+        tools: Vec<ToolSpec>,
+        by: String,
     },
     /// From the client that executes the tool.
     RecordClientResult {
@@ -135,7 +156,12 @@ pub struct AnswerApproval {
     pub answer: Answer,
     pub by: String,
     pub claims: Claims,
+    /// What the tool finds of the arguments that the person put in place of the model's.
+    pub look: Option<Look>,
 }
+
+/// What a tool found of a call, or why it can never run.
+pub type Look = Result<Prepared, String>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
@@ -210,6 +236,10 @@ pub enum Rejection {
     DeniedByRule { rule: RuleId },
     #[error("the narrower match does not cover the call it was given for")]
     MatchDoesNotCover,
+    #[error("the tools are refused: {0}")]
+    InvalidTools(String),
+    #[error("the answer is refused: {0}")]
+    InvalidAnswer(String),
     #[error("the edited arguments are refused: {0}")]
     InvalidArguments(String),
     #[error("grant {0} does not exist in this chat or was revoked already")]
@@ -240,6 +270,8 @@ impl Rejection {
             Rejection::ApprovalExpired { .. } => "approval_expired",
             Rejection::DeniedByRule { .. } => "denied_by_rule",
             Rejection::MatchDoesNotCover => "match_does_not_cover",
+            Rejection::InvalidTools(_) => "tools_invalid",
+            Rejection::InvalidAnswer(_) => "answer_invalid",
             Rejection::InvalidArguments(_) => "arguments_invalid",
             Rejection::UnknownGrant(_) => "grant_not_found",
             Rejection::NotAClientCall(_) => "call_not_waiting",

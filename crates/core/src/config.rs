@@ -107,6 +107,14 @@ pub struct Agent {
     pub streaming: Option<bool>,
 }
 
+/// Whether something can be the name of a tool: models and people can write it, and it is not of the person's side.
+pub fn is_tool_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && !name.to_ascii_lowercase().starts_with("client.")
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+}
+
 /// What a tool says about itself when it is registered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {

@@ -2,8 +2,10 @@
 //! Called by the runtime for everything that changes a chat. Never performs anything; see `outstanding`.
 
 mod approval;
+mod form;
 mod history;
 mod message;
+mod offer;
 mod stop;
 mod tool;
 mod turn;
@@ -61,17 +63,21 @@ impl Draft<'_> {
             Command::ReviewApprovals => self.review_approvals(),
             Command::ExpireApprovals => self.expire_approvals(),
 
-            Command::RecordReply { turn, reply, model, answer } => {
-                self.record_reply(turn, reply, model, answer)
+            Command::RecordReply { turn, reply, model, answer, looks } => {
+                self.record_reply(turn, reply, model, answer, looks)
             }
             Command::RecordModelFailure { turn, reply, error } => {
                 self.record_model_failure(turn, reply, error)
             }
-            Command::StartTool { call } => self.start_tool(call),
+            Command::StartTool { call, look } => self.start_tool(call, look),
             Command::RecordToolResult { call, attempt, result } => {
                 self.record_tool_result(call, attempt, result)
             }
             Command::RecordLostTool { call } => self.record_lost_tool(call),
+            Command::AskPerson { call, attempt, question, form } => {
+                self.ask_person(call, attempt, question, form)
+            }
+            Command::OfferTools { client, tools, by } => self.offer_tools(client, tools, by),
             Command::RecordClientResult { call, output, is_error } => {
                 self.record_client_result(call, output, is_error)
             }

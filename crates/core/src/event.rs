@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Timestamp;
-use crate::config::{Location, Mode};
+use crate::binding::{Binding, Facts};
+use crate::config::{Location, Mode, ToolSpec};
 use crate::ids::{AgentId, ApprovalId, CallId, ChatId, GrantId, MessageId, TurnId, WorldId};
 use crate::item::{Finish, Item, Part, Usage};
 use crate::policy::{Grant, Rule, Suggestion, Verdict};
@@ -83,6 +84,9 @@ pub enum Event {
     ToolStarted {
         call: CallId,
         attempt: u32,
+        /// What the call meant on this machine when it started: the program, the directory.
+        #[serde(default, skip_serializing_if = "Facts::is_empty")]
+        facts: Facts,
     },
     /// A start was lost in a crash and the tool says that repeating it is harmless.
     ToolRequeued {
@@ -101,6 +105,12 @@ pub enum Event {
     },
     GrantRevoked {
         grant: GrantId,
+        by: String,
+    },
+    /// A client executes these tools for this chat, in place of what it offered before.
+    ClientToolsOffered {
+        client: String,
+        tools: Vec<ToolSpec>,
         by: String,
     },
 }
@@ -355,6 +365,35 @@ pub struct ApprovalRequested {
     pub suggestions: Vec<Suggestion>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// What an approval holds for; compared when the call starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding: Option<Binding>,
+    /// What the call would do, as far as its tool can say: a diff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// It was approved before, and then something was different.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voided: Option<Voided>,
+    /// A running tool asks the person for something; the call goes on with the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Form>,
+}
+
+/// An approval that does not hold any more, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Voided {
+    pub approval: ApprovalId,
+    pub changes: Vec<String>,
+}
+
+/// What a running tool wants to know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Form {
+    /// JSON Schema of the answer, an object.
+    pub schema: Value,
+    /// Where the person is to go, when it is not answered here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -374,6 +413,9 @@ pub struct ApprovalDecided {
     pub message: MessageId,
     pub decision: Decision,
     pub by: Decider,
+    /// What the approval holds for, when the person changed the arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding: Option<Binding>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -389,6 +431,8 @@ pub enum Decision {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+    /// What a running tool asked for.
+    Answered { content: Value },
 }
 
 /// How far an approval reaches, with the permission it made.
@@ -448,6 +492,7 @@ impl Event {
             Event::ApprovalExpired { .. } => "approval_expired",
             Event::ApprovalWithdrawn { .. } => "approval_withdrawn",
             Event::GrantRevoked { .. } => "grant_revoked",
+            Event::ClientToolsOffered { .. } => "client_tools_offered",
         }
     }
 }

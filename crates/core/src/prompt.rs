@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::chain::Recorded;
-use crate::config::{Mode, Rules, ToolSpec};
+use crate::config::{Agent, Mode, Rules, ToolSpec};
 use crate::event::{
     Copied, Decision, Event, Message, Outcome, Output, Position, ReplyRecorded, SetAside,
     ToolCalled, ToolFinished, Waiting,
@@ -41,6 +41,8 @@ pub struct Transcript {
     open: BTreeMap<CallId, OpenCall>,
     /// The first thing said to an agent and the first answer: what a title is made from.
     opening: Vec<(Position, String)>,
+    /// What clients offered to execute, by client.
+    client_tools: BTreeMap<String, Vec<Arc<ToolSpec>>>,
 }
 
 /// One agent's view.
@@ -87,6 +89,7 @@ impl Transcript {
             unread: BTreeMap::new(),
             open: BTreeMap::new(),
             opening: Vec::new(),
+            client_tools: BTreeMap::new(),
         }
     }
 
@@ -133,6 +136,10 @@ impl Transcript {
                 }
             }
             Event::ArgumentsEdited { call, arguments } => self.edited(call, arguments),
+            Event::ClientToolsOffered { client, tools, .. } => {
+                let tools = tools.iter().cloned().map(Arc::new).collect();
+                self.client_tools.insert(client.clone(), tools);
+            }
             Event::HistoryCut { position, .. } => self.cut(*position),
             _ => {}
         }
@@ -279,8 +286,16 @@ impl Transcript {
         Some(Prompt {
             instructions: fill(&settings.instructions, &rules.world.variables),
             items,
-            tools: rules.tools.of(settings).cloned().collect(),
+            tools: self.tools(settings, rules),
         })
+    }
+
+    /// The world's tools and, where none of them has the name, the clients'.
+    fn tools(&self, agent: &Agent, rules: Rules<'_>) -> Vec<Arc<ToolSpec>> {
+        let offered = self.client_tools.values().flatten();
+        let offered = offered
+            .filter(|spec| rules.tools.get(&spec.name).is_none() && agent.may_see(&spec.name));
+        rules.tools.of(agent).chain(offered).cloned().collect()
     }
 
     /// What a model is given to name the chat.

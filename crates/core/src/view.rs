@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 
 use crate::Timestamp;
 use crate::apply::apply;
+use crate::binding::Binding;
 use crate::chain::Recorded;
 use crate::chat::{Call, CallState, Chat, Phase};
 use crate::config::Mode;
 use crate::display;
 use crate::event::{
     ApprovalDecided, ApprovalRequested, Author, Choice, Copied, Decider, Decision, Event,
-    ForkOrigin, Message, NoticePosted, Output, Permission, Position, ReplyRecorded, ToolCalled,
-    ToolFinished,
+    ForkOrigin, Form, Message, NoticePosted, Output, Permission, Position, ReplyRecorded,
+    ToolCalled, ToolFinished, Voided,
 };
 use crate::ids::{AgentId, ApprovalId, CallId, ChatId, GrantId, MessageId, TurnId, WorldId};
 use crate::item::{Part, Reply, Usage};
@@ -127,6 +128,15 @@ pub struct ApprovalView {
     pub position: Position,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding: Option<Binding>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voided: Option<Voided>,
+    /// Not a request for approval: a running tool asks for something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Form>,
     pub state: ApprovalState,
 }
 
@@ -407,7 +417,7 @@ fn requested_rows(after: &Chat, asked: &ApprovalRequested, place: Place) -> Vec<
         agent: agent.clone(),
         call: asked.call.clone(),
         tool: call.made.name.clone(),
-        arguments: call.made.arguments.clone(),
+        arguments: call.arguments().clone(),
         working_directory: call.made.working_directory.clone(),
         question: asked.question.clone(),
         shown: asked.shown.clone(),
@@ -416,6 +426,10 @@ fn requested_rows(after: &Chat, asked: &ApprovalRequested, place: Place) -> Vec<
         position: place.position,
         created_at: place.at,
         expires_at: asked.expires_at,
+        binding: asked.binding.clone(),
+        preview: asked.preview.clone(),
+        voided: asked.voided.clone(),
+        form: asked.form.clone(),
         state: ApprovalState::Pending,
     };
     let request = ToolCallRef {
@@ -425,7 +439,7 @@ fn requested_rows(after: &Chat, asked: &ApprovalRequested, place: Place) -> Vec<
             "originalToolCall": {
                 "id": asked.call,
                 "name": call.made.name,
-                "args": display::mask_secrets(&call.made.arguments),
+                "args": display::mask_secrets(call.arguments()),
                 "workingDirectory": call.made.working_directory,
             },
             "message": asked.question,
@@ -483,6 +497,7 @@ fn answer_text(decision: &Decision) -> String {
         Decision::Approved { scope: Permission::Once, .. } => "approve_once".to_owned(),
         Decision::Approved { scope: Permission::Session(_), .. } => "approve_session".to_owned(),
         Decision::Approved { scope: Permission::Always(_), .. } => "approve_always".to_owned(),
+        Decision::Answered { content } => display::compact(content),
         Decision::Denied { reason: None } => "deny".to_owned(),
         Decision::Denied { reason: Some(reason) } => format!("deny: {reason}"),
     }

@@ -31,6 +31,8 @@ mod approvals;
 mod auto_mention;
 #[path = "core/background.rs"]
 mod background;
+#[path = "core/bindings.rs"]
+mod bindings;
 #[path = "core/chains.rs"]
 mod chains;
 #[path = "core/chats.rs"]
@@ -41,6 +43,8 @@ mod clients;
 mod denials;
 #[path = "core/forks.rs"]
 mod forks;
+#[path = "core/forms.rs"]
+mod forms;
 #[path = "core/grants.rs"]
 mod grants;
 #[path = "core/hostile.rs"]
@@ -51,6 +55,8 @@ mod logs;
 mod mentions;
 #[path = "core/naming.rs"]
 mod naming;
+#[path = "core/offers.rs"]
+mod offers;
 #[path = "core/prompts.rs"]
 mod prompts;
 #[path = "core/recovery.rs"]

@@ -1,6 +1,8 @@
 //! Owns one active chat: the only place in this process that changes it and performs what it owes.
 //! One task per chat with something to do; a chat that only waits for a person has none.
 
+mod questions;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,21 +11,23 @@ use agent_world_core::Timestamp;
 use agent_world_core::chat::Life;
 use agent_world_core::command::{Command, Rejection, ToolResult};
 use agent_world_core::config::{Rules, World};
-use agent_world_core::event::Output;
+use agent_world_core::event::{Event, Form, Output};
 use agent_world_core::ids::{CallId, ChatId};
 use agent_world_core::outstanding::{Effect, Wake, outstanding, wake};
 use agent_world_core::prompt::Transcript;
 use agent_world_store::{self as store, Lease};
+use agent_world_tools::person::{Answer, Question};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::effects::{model, title, tool};
+use crate::effects::{look, model, title, tool};
 use crate::engine::Shared;
 use crate::error::Error;
 use crate::history::History;
 use crate::kill_point;
 use crate::ledger::{Committed, Ledger, Terms};
+use questions::Questions;
 
 /// Pause before a write that must happen is tried again.
 const RETRY: Duration = Duration::from_millis(200);
@@ -41,6 +45,8 @@ enum Ask {
         key: Option<String>,
         answer: oneshot::Sender<Result<Committed, Error>>,
     },
+    /// A call that runs here wants to know something.
+    Question { call: CallId, attempt: u32, question: Question, answer: oneshot::Sender<Answer> },
     /// Another process may have written up to this event.
     Changed(u64),
     /// The store says that something is due.
@@ -50,6 +56,30 @@ enum Ask {
 impl Handle {
     pub fn abort(&self) {
         self.abort.abort();
+    }
+}
+
+/// The way back to a chat's task for what it runs. Does not keep the chat in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Reach {
+    mailbox: mpsc::WeakSender<Ask>,
+}
+
+impl Reach {
+    /// Whether the question could be handed over. Waits when the chat is busy: a tool has the time.
+    pub async fn ask_person(
+        &self,
+        call: CallId,
+        attempt: u32,
+        question: Question,
+        answer: oneshot::Sender<Answer>,
+    ) -> bool {
+        match self.mailbox.upgrade() {
+            Some(mailbox) => {
+                mailbox.send(Ask::Question { call, attempt, question, answer }).await.is_ok()
+            }
+            None => false,
+        }
     }
 }
 
@@ -108,7 +138,8 @@ fn reach(shared: &Arc<Shared>, chat: &ChatId) -> Result<Handle, Error> {
         return Ok(handle.clone());
     }
     let (mailbox, asks) = mpsc::channel(shared.options.mailbox);
-    let task = run(Arc::clone(shared), chat.clone(), asks);
+    let reach = Reach { mailbox: mailbox.downgrade() };
+    let task = run(Arc::clone(shared), chat.clone(), asks, reach);
     let abort = shared.tasks.spawn(task).abort_handle();
     let handle = Handle { mailbox, abort };
     chats.insert(chat.clone(), handle.clone());
@@ -116,10 +147,10 @@ fn reach(shared: &Arc<Shared>, chat: &ChatId) -> Result<Handle, Error> {
 }
 
 #[tracing::instrument(name = "chat", skip_all, fields(chat = %id))]
-async fn run(shared: Arc<Shared>, id: ChatId, mut asks: mpsc::Receiver<Ask>) {
+async fn run(shared: Arc<Shared>, id: ChatId, mut asks: mpsc::Receiver<Ask>, reach: Reach) {
     // Many may be woken at once; they are read one after another, a few at a time.
     let opening = shared.openings.acquire().await;
-    let opened = ChatTask::open(&shared, id.clone()).await;
+    let opened = ChatTask::open(&shared, id.clone(), reach).await;
     drop(opening);
     match opened {
         Ok(mut task) => {
@@ -158,6 +189,9 @@ struct ChatTask {
     ledger: Ledger,
     /// Kept while the chat is active and a model was called; made again from the log when needed.
     history: Option<History>,
+    reach: Reach,
+    /// What running calls wait to be told.
+    questions: Questions,
     running: BTreeMap<Effect, CancellationToken>,
     effects: JoinSet<Command>,
     /// What each spawned task performs. One that was cancelled has nothing to report.
@@ -173,7 +207,7 @@ struct ChatTask {
 }
 
 impl ChatTask {
-    async fn open(shared: &Arc<Shared>, id: ChatId) -> Result<Self, Error> {
+    async fn open(shared: &Arc<Shared>, id: ChatId, reach: Reach) -> Result<Self, Error> {
         let store = shared.store.as_ref();
         let lease = store.lease(&id, &shared.node, shared.environment.now()).await?;
         let ledger = Ledger::load(store, &id).await?;
@@ -184,6 +218,8 @@ impl ChatTask {
             id,
             lease,
             history: None,
+            reach,
+            questions: Questions::default(),
             running: BTreeMap::new(),
             effects: JoinSet::new(),
             names: HashMap::new(),
@@ -275,6 +311,9 @@ impl ChatTask {
                 // The caller may have gone; what was recorded stays recorded.
                 answer.send(result).ok();
             }
+            Ask::Question { call, attempt, question, answer } => {
+                self.put_question(call, attempt, question, answer).await;
+            }
             Ask::Changed(seq) => {
                 if seq > self.ledger.head.seq {
                     self.reload().await;
@@ -363,10 +402,11 @@ impl ChatTask {
             _ => self.ledger.chat.world.clone(),
         };
         let settings = self.shared.worlds.get(self.shared.store.as_ref(), &world).await?;
+        let specs = self.shared.toolbox.specs(&settings);
         let terms = Terms {
             store: self.shared.store.as_ref(),
             environment: self.shared.environment.as_ref(),
-            rules: Rules { world: &settings, tools: &self.shared.specs },
+            rules: Rules { world: &settings, tools: &specs },
             fence: Some(self.lease.epoch),
             key,
         };
@@ -374,6 +414,7 @@ impl ChatTask {
         if let Some(history) = &mut self.history {
             history.follow(&committed);
         }
+        self.questions.follow(&committed.events);
         self.shared.committed(&world, &self.id, &committed);
         Ok(committed)
     }
@@ -387,6 +428,7 @@ impl ChatTask {
                     self.over |= ledger.is_none() && self.ledger.head.seq > 0;
                     self.ledger = ledger.unwrap_or_else(|| Ledger::unborn(self.id.clone()));
                     self.doubtful = false;
+                    self.hear_answers().await;
                     return;
                 }
                 Err(Error::Store(store::Error::Fenced { .. })) => self.over = true,
@@ -394,6 +436,44 @@ impl ChatTask {
                     tracing::warn!(%error, "the chat could not be read; trying again");
                     self.breathe().await;
                 }
+            }
+        }
+    }
+
+    /// Puts a running call's question into the log; the answer comes from there.
+    async fn put_question(
+        &mut self,
+        call: CallId,
+        attempt: u32,
+        question: Question,
+        answer: oneshot::Sender<Answer>,
+    ) {
+        let Question { message, schema, url } = question;
+        let form = Form { schema, url };
+        let command = Command::AskPerson { call, attempt, question: message, form };
+        // Not recorded: the call has ended, or asks for what nobody can be asked. Dropping the sender says so.
+        let Some(committed) = self.must_record(command).await else { return };
+        let asked = committed.events.iter().find_map(|recorded| match &recorded.event {
+            Event::ApprovalRequested(requested) => Some(requested.approval.clone()),
+            _ => None,
+        });
+        if let Some(approval) = asked {
+            self.questions.wait(approval, answer);
+            // Where nobody can be asked it was settled in the same breath.
+            self.questions.follow(&committed.events);
+        }
+    }
+
+    /// Answers that another process recorded.
+    async fn hear_answers(&mut self) {
+        for approval in self.questions.settled_in(&self.ledger.chat) {
+            match self.shared.store.approval(&approval).await {
+                Ok(Some(view)) => {
+                    self.questions.answer(&approval, questions::of_state(&view.state))
+                }
+                Ok(None) => self.questions.answer(&approval, Answer::Unanswered),
+                // It is looked up again with the next change.
+                Err(error) => tracing::warn!(%error, "an answer could not be read"),
             }
         }
     }
@@ -464,7 +544,7 @@ impl ChatTask {
         tracing::info!(?effect, "taken up");
         match &effect {
             Effect::CallModel { .. } | Effect::NameChat => self.call_model(effect).await,
-            Effect::RunTool { call } => self.run_tool(call.clone()).await,
+            Effect::RunTool { call } => self.look_at(call.clone()).await,
             Effect::FinishTool { call, .. } => {
                 self.must_record(Command::RecordLostTool { call: call.clone() }).await;
             }
@@ -480,21 +560,52 @@ impl ChatTask {
         }
     }
 
-    /// The start is durable before the tool's process exists; a start that may be recorded is never repeated.
-    async fn run_tool(&mut self, id: CallId) {
-        let command = Command::StartTool { call: id.clone() };
-        let Some(started) = self.must_record(command).await else { return };
+    /// The tool has a look before the start is recorded: what was approved may have changed.
+    async fn look_at(&mut self, id: CallId) {
         let Some(call) = self.ledger.chat.calls.get(&id).cloned() else {
             return;
         };
-        if started.events.is_empty() {
+        let store = self.shared.store.as_ref();
+        let world = match self.shared.worlds.get(store, &self.ledger.chat.world).await {
+            Ok(world) => world,
+            Err(error) => {
+                tracing::warn!(%error, "the world's settings could not be read; trying again");
+                self.held_up = true;
+                return;
+            }
+        };
+        let cancelled = CancellationToken::new();
+        let look = look::before_start(&self.shared, &world, &self.id, &call, cancelled.clone());
+        self.spawn(Effect::RunTool { call: id }, cancelled, look);
+    }
+
+    /// The start is durable before the tool's process exists; a start that may be recorded is never repeated.
+    async fn start_tool(&mut self, command: Command) {
+        let store = self.shared.store.as_ref();
+        let world = match self.shared.worlds.get(store, &self.ledger.chat.world).await {
+            Ok(world) => world,
+            Err(error) => {
+                tracing::warn!(%error, "the world's settings could not be read; trying again");
+                self.held_up = true;
+                return;
+            }
+        };
+        let Some(started) = self.must_record(command).await else { return };
+        let facts = started.events.iter().find_map(|recorded| match &recorded.event {
+            Event::ToolStarted { call, facts, .. } => Some((call.clone(), facts.clone())),
+            _ => None,
+        });
+        // Nothing was started: it was refused, or the person is asked again.
+        let Some((id, facts)) = facts else { return };
+        let Some(call) = self.ledger.chat.calls.get(&id).cloned() else {
             return;
-        }
+        };
         kill_point::reached(kill_point::TOOL_STARTED);
         let cancelled = CancellationToken::new();
         let effect = Effect::FinishTool { call: id, attempt: call.attempt };
         let chat = &self.ledger.chat;
-        let run = tool::run(&self.shared, chat, &call, cancelled.clone());
+        let reach = self.reach.clone();
+        let run = tool::run(&self.shared, &world, chat, &call, facts, reach, cancelled.clone());
         self.spawn(effect, cancelled, run);
     }
 
@@ -511,7 +622,8 @@ impl ChatTask {
         let cancelled = CancellationToken::new();
         match &effect {
             Effect::CallModel { turn, agent, reply } => {
-                let rules = Rules { world: &world, tools: &shared.specs };
+                let specs = shared.toolbox.specs(&world);
+                let rules = Rules { world: &world, tools: &specs };
                 let prompt = transcript.prompt(agent, rules);
                 let job = model::Job {
                     chat: self.id.clone(),
@@ -568,11 +680,18 @@ impl ChatTask {
         else {
             return;
         };
-        kill_point::reached(match effect {
-            Effect::FinishTool { .. } => kill_point::TOOL_ENDED,
-            _ => kill_point::MODEL_ANSWERED,
-        });
-        self.must_record(command.unwrap_or_else(|| broke_down(&effect))).await;
+        let command = command.unwrap_or_else(|| broke_down(&effect));
+        match effect {
+            Effect::RunTool { .. } => self.start_tool(command).await,
+            Effect::FinishTool { .. } => {
+                kill_point::reached(kill_point::TOOL_ENDED);
+                self.must_record(command).await;
+            }
+            _ => {
+                kill_point::reached(kill_point::MODEL_ANSWERED);
+                self.must_record(command).await;
+            }
+        }
         self.running.remove(&effect);
     }
 }
@@ -594,7 +713,11 @@ fn broke_down(effect: &Effect) -> Command {
                 )),
             }
         }
-        Effect::RunTool { .. } | Effect::ExpireApprovals { .. } | Effect::NameChat => {
+        Effect::RunTool { call } => Command::StartTool {
+            call: call.clone(),
+            look: Some(Err("the tool broke down when it looked at the call".to_owned())),
+        },
+        Effect::ExpireApprovals { .. } | Effect::NameChat => {
             Command::RecordTitle { proposal: Err("the model's client broke down".to_owned()) }
         }
     }

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use agent_world_core::chain::Recorded;
 use agent_world_core::command::Command;
-use agent_world_core::config::{Rules, Tools};
+use agent_world_core::config::{Rules, Tools, World};
 use agent_world_core::event::Event;
 use agent_world_core::ids::{ChatId, WorldId};
 use agent_world_core::item::Part;
 use agent_world_llm::Models;
 use agent_world_store::{self as store, NodeId, Scope, Store};
-use agent_world_tools::{Registry, Unusable};
+use agent_world_tools::{Registry, Source, Unusable};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -29,6 +29,7 @@ use crate::feed::{Feed, Subscription};
 use crate::ledger::{Committed, Ledger, Terms};
 use crate::read_result::ReadResult;
 use crate::recover;
+use crate::toolbox::Toolbox;
 use crate::worlds::Worlds;
 
 pub use chats::{NewMessage, Posted};
@@ -86,6 +87,7 @@ pub struct Builder {
     store: Arc<dyn Store>,
     models: Models,
     tools: Registry,
+    sources: Vec<Arc<dyn Source>>,
     environment: Arc<dyn Environment>,
     options: Options,
     mode: Mode,
@@ -95,8 +97,7 @@ pub struct Builder {
 pub(crate) struct Shared {
     pub store: Arc<dyn Store>,
     pub models: Models,
-    pub tools: Registry,
-    pub specs: Tools,
+    pub toolbox: Toolbox,
     pub environment: Arc<dyn Environment>,
     pub options: Options,
     pub mode: Mode,
@@ -130,6 +131,12 @@ impl Builder {
         Ok(self)
     }
 
+    /// Tools that come and go: of MCP servers.
+    pub fn source(mut self, source: Arc<dyn Source>) -> Self {
+        self.sources.push(source);
+        self
+    }
+
     pub fn environment(mut self, environment: Arc<dyn Environment>) -> Self {
         self.environment = environment;
         self
@@ -149,11 +156,10 @@ impl Builder {
     pub fn start(mut self) -> Result<Engine, Unusable> {
         self.tools.add(Arc::new(ReadResult::new(Arc::clone(&self.store))))?;
         let shared = Arc::new(Shared {
-            specs: self.tools.specs(),
+            toolbox: Toolbox::new(self.tools, self.sources),
             node: NodeId(format!("{:032x}", self.environment.entropy())),
             store: self.store,
             models: self.models,
-            tools: self.tools,
             environment: self.environment,
             options: self.options,
             mode: self.mode,
@@ -176,6 +182,7 @@ impl Engine {
             store,
             models: Models::default(),
             tools: Registry::default(),
+            sources: Vec::new(),
             environment: Arc::new(System),
             options: Options::default(),
             mode: Mode::Worker,
@@ -187,9 +194,19 @@ impl Engine {
         &self.shared.store
     }
 
-    /// What the registered tools say about themselves.
+    /// What the program's own tools say about themselves.
     pub fn tools(&self) -> &Tools {
-        &self.shared.specs
+        self.shared.toolbox.own_specs()
+    }
+
+    /// What all tools of a world say about themselves, as far as they are known by now.
+    pub fn tools_of(&self, world: &World) -> Arc<Tools> {
+        self.shared.toolbox.specs(world)
+    }
+
+    /// Returns when a world's tools are known, or known not to be had for now.
+    pub async fn tools_ready(&self, world: &World) {
+        self.shared.toolbox.ready(world).await;
     }
 
     pub fn mode(&self) -> Mode {
@@ -207,6 +224,7 @@ impl Engine {
         self.shared.cancelled.cancel();
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
+        self.shared.toolbox.close().await;
         self.shared.feed.close();
     }
 
@@ -307,10 +325,11 @@ impl Shared {
             // Another process may have changed the settings since they were read.
             self.worlds.forget(&world);
             let settings = self.worlds.get(self.store.as_ref(), &world).await?;
+            let specs = self.toolbox.specs(&settings);
             let terms = Terms {
                 store: self.store.as_ref(),
                 environment: self.environment.as_ref(),
-                rules: Rules { world: &settings, tools: &self.specs },
+                rules: Rules { world: &settings, tools: &specs },
                 fence: None,
                 key: key.clone(),
             };

@@ -50,6 +50,7 @@ fn settled_text(approval: &ApprovalView) -> String {
             let decided = match **decision {
                 Decision::Approved { .. } => "approved",
                 Decision::Denied { .. } => "denied",
+                Decision::Answered { .. } => "answered",
             };
             let by = match by {
                 Decider::Person(name) => format!("by {name}"),

@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_world_core::ids::{AgentId, ChatId, MessageId, WorldId};
+use agent_world_core::ids::{AgentId, CallId, ChatId, MessageId, WorldId};
 use agent_world_store::{Scope, Store, StoredEvent};
+use agent_world_tools::watcher::Channel;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -31,11 +32,23 @@ pub struct Chunk {
     pub reasoning: String,
 }
 
+/// A piece of what a tool writes while it runs. Whoever joins later gets what follows; the result has everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolOutput {
+    pub world: WorldId,
+    pub chat: ChatId,
+    pub agent: AgentId,
+    pub call: CallId,
+    pub channel: Channel,
+    pub text: String,
+}
+
 /// What a subscriber gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FeedItem {
     Stored(StoredEvent),
     Chunk(Arc<Chunk>),
+    Output(Arc<ToolOutput>),
 }
 
 #[derive(Clone, Debug)]
@@ -43,6 +56,7 @@ enum Signal {
     /// Something is new up to this position; in which chat, if it is known.
     Stored(u64, Option<(WorldId, ChatId)>),
     Chunk(Arc<Chunk>),
+    Output(Arc<ToolOutput>),
     Closed,
 }
 
@@ -92,6 +106,10 @@ impl Feed {
         partial.reasoning.push_str(reasoning);
         // Sent under the lock, so that whoever joins sees each piece once: in the text so far or as a signal.
         self.send(Signal::Chunk(Arc::new(chunk)));
+    }
+
+    pub fn output(&self, output: ToolOutput) {
+        self.send(Signal::Output(Arc::new(output)));
     }
 
     pub fn end(&self, message: &MessageId) {
@@ -181,7 +199,10 @@ impl Subscription {
                 Ok(Signal::Chunk(chunk)) if chunk.is_in(&self.scope) => {
                     return Ok(Some(FeedItem::Chunk(chunk)));
                 }
-                Ok(Signal::Chunk(_)) => {}
+                Ok(Signal::Output(output)) if covers(&self.scope, &output.world, &output.chat) => {
+                    return Ok(Some(FeedItem::Output(output)));
+                }
+                Ok(Signal::Chunk(_) | Signal::Output(_)) => {}
                 Err(RecvError::Lagged(_)) => self.newest = u64::MAX,
                 Ok(Signal::Closed) | Err(RecvError::Closed) => return Ok(None),
             }

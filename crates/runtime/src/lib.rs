@@ -15,6 +15,7 @@ mod ledger;
 mod read_result;
 mod recover;
 mod standing;
+mod toolbox;
 mod with_tools;
 mod worlds;
 
@@ -26,7 +27,7 @@ pub use agent_world_tools as tools;
 pub use engine::{Builder, Engine, Mode, NewMessage, Options, Posted};
 pub use environment::{Environment, System};
 pub use error::Error;
-pub use feed::{Chunk, FeedItem, Subscription};
+pub use feed::{Chunk, FeedItem, Subscription, ToolOutput};
 pub use standing::Standing;
 pub use with_tools::{Answered, Progress, Statistics, Unanswered, WithTools, generate_with_tools};
 

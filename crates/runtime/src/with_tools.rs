@@ -237,6 +237,7 @@ impl Conversation<'_> {
                     seen(Progress::Piece(&chunk));
                     continue;
                 }
+                FeedItem::Output(_) => continue,
                 FeedItem::Stored(stored) => stored,
             };
             let event = stored.sealed.open().map_err(agent_world_store::Error::from)?.event;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_world_core::binding::{Facts, Prepared};
-use agent_world_core::config::{Sandbox, ToolSpec, Tools, World};
+use agent_world_core::config::{Sandbox, ToolSpec, Tools, World, is_tool_name};
 use agent_world_core::event::Output;
 use agent_world_core::ids::{AgentId, CallId, ChatId, WorldId};
 use async_trait::async_trait;
@@ -155,7 +155,7 @@ impl Invocation {
 impl Registry {
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), Unusable> {
         let spec = tool.spec();
-        if !is_name(&spec.name) {
+        if !is_tool_name(&spec.name) {
             return Err(Unusable::Name(spec.name));
         }
         if self.tools.contains_key(&spec.name) {
@@ -175,13 +175,6 @@ impl Registry {
     pub fn specs(&self) -> Tools {
         self.tools.values().map(|tool| tool.spec()).collect()
     }
-}
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= 64
-        && !name.to_ascii_lowercase().starts_with("client.")
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
 impl Failure {

@@ -8,13 +8,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::arguments;
+use crate::binding::{Binding, Facts, Prepared};
 use crate::chat::{Call, Request};
 use crate::command::{Answer, AnswerApproval, Claims, Rejection, Scope};
 use crate::config::ToolSpec;
 use crate::display;
 use crate::event::{
     ApprovalDecided, ApprovalRequested, Attendance, Choice, Decider, Decision, Event, Outcome,
-    Output, Permission,
+    Output, Permission, Voided,
 };
 use crate::ids::{ApprovalId, CallId, GrantId, MessageId, RuleId};
 use crate::policy::{self, Grant, Match, Origin, Question, Rule, Ruling};
@@ -22,7 +23,7 @@ use crate::policy::{self, Grant, Match, Origin, Question, Rule, Ruling};
 use super::Draft;
 
 /// Characters of the arguments a person is shown at most. Beyond that `always` is not offered.
-const SHOWN_LIMIT: usize = 20_000;
+pub(super) const SHOWN_LIMIT: usize = 20_000;
 
 impl Draft<'_> {
     pub(super) fn request_approval(
@@ -30,40 +31,64 @@ impl Draft<'_> {
         id: &CallId,
         spec: &ToolSpec,
         attendance: Attendance,
+        prepared: Option<Prepared>,
+        voided: Option<Voided>,
     ) {
         let Some(call) = self.chat.calls.get(id).cloned() else {
             return;
         };
-        let question =
-            Question { agent: &call.made.agent, tool: &spec.name, arguments: &call.made.arguments };
-        let shown = display::shown(&call.made.arguments, SHOWN_LIMIT);
-        let mut options = vec![Choice::Deny, Choice::ApproveOnce, Choice::ApproveSession];
-        // A rule takes a star in its tool's name for a pattern and would cover other tools.
-        if shown.complete && !spec.name.contains('*') {
-            options.push(Choice::ApproveAlways);
-        }
+        let question = question_of(&call);
+        let shown = display::shown(call.arguments(), SHOWN_LIMIT);
+        let preview = prepared.as_ref().and_then(|prepared| prepared.preview.as_deref());
+        let preview = preview.map(|text| cut_preview(&display::reveal(text)));
+        let cut = preview.as_ref().is_some_and(|preview| !preview.complete);
+        let complete = shown.complete && !cut;
+        let binding = prepared.map(|prepared| Binding::new(call.arguments(), prepared.facts));
         let approval = ApprovalId::next(&mut self.ids);
         let requested = ApprovalRequested {
             approval: approval.clone(),
             call: id.clone(),
             message: MessageId::next(&mut self.ids),
             question: match &spec.approval.message {
-                Some(template) => display::fill_template(template, &call.made.arguments),
+                Some(template) => display::fill_template(template, call.arguments()),
                 None => {
                     let tool = display::reveal_line(&spec.name);
                     format!("{} wants to run {tool}", call.made.agent)
                 }
             },
             shown: shown.text,
-            options,
+            options: options(spec, complete),
             suggestions: policy::suggestions(question),
             expires_at: self.expiry(),
+            binding: Some(binding.unwrap_or_else(|| Binding::new(call.arguments(), Facts::new()))),
+            preview: preview.map(|preview| preview.text),
+            voided,
+            form: None,
         };
         self.emit(Event::ApprovalRequested(requested));
         if attendance == Attendance::Unattended {
             let decision = Decision::Denied { reason: Some(NOBODY.to_owned()) };
             self.settle(&approval, &call, decision, Decider::Nobody);
         }
+    }
+
+    /// What was approved is not what would run: nothing does, and the person is asked about what is there now. No
+    /// permission settles that; somebody has to look.
+    pub(super) fn ask_again(&mut self, call: &Call, changes: Vec<String>, prepared: Prepared) {
+        let id = &call.made.call;
+        let (spec, approval) = match (self.tool(&call.made.name), call.approval.clone()) {
+            (Some(spec), Some(approval)) => (spec, approval),
+            _ => {
+                let text = format!("error: not executed: {}", changes.join("; "));
+                self.end_call(id, Outcome::Failed, Output::text(text));
+                self.after_call(call);
+                return;
+            }
+        };
+        let voided = Some(Voided { approval, changes });
+        let attendance = self.attendance_of(call);
+        self.request_approval(id, &spec, attendance, Some(prepared), voided);
+        self.settle_batch(&call.made.turn);
     }
 
     pub(super) fn answer_approval(&mut self, sent: AnswerApproval) -> Result<(), Rejection> {
@@ -74,6 +99,9 @@ impl Draft<'_> {
             return Err(Rejection::ApprovalExpired { approval: sent.approval, at });
         }
         self.check_claims(&sent.approval, &sent.claims, &call)?;
+        if let Some(form) = &request.asked.form {
+            return self.answer_form(&request, form, &call, sent.answer, sent.by);
+        }
         match sent.answer {
             Answer::Deny { reason } => {
                 let reason = reason.filter(|reason| !reason.trim().is_empty());
@@ -83,7 +111,17 @@ impl Draft<'_> {
             Answer::Approve { scope, matches, arguments } => {
                 check_offered(&request, scope)?;
                 let edited = self.check_edited(&call, arguments)?;
-                let approved = edited.as_ref().unwrap_or(&call.made.arguments);
+                let approved = edited.as_ref().unwrap_or(call.arguments());
+                let binding = match (&edited, sent.look) {
+                    (Some(_), Some(Err(problem))) => {
+                        return Err(Rejection::InvalidArguments(problem));
+                    }
+                    (Some(edited), Some(Ok(prepared))) => {
+                        Some(Binding::new(edited, prepared.facts))
+                    }
+                    (Some(edited), None) => Some(Binding::new(edited, Facts::new())),
+                    (None, _) => None,
+                };
                 let question = Question { arguments: approved, ..question_of(&call) };
                 if let Some(rule) = self.denial(question) {
                     return Err(Rejection::DeniedByRule { rule: rule.id.clone() });
@@ -93,7 +131,8 @@ impl Draft<'_> {
                 }
                 let scope = self.permission(scope, matches, &call, &sent.approval, &sent.by);
                 let decision = Decision::Approved { scope: scope.clone(), arguments: edited };
-                self.settle(&sent.approval, &call, decision, Decider::Person(sent.by.clone()));
+                let by = Decider::Person(sent.by.clone());
+                self.settle_bound(&sent.approval, &call, decision, by, binding);
                 self.sweep(&scope, &sent.by);
             }
         }
@@ -120,10 +159,10 @@ impl Draft<'_> {
             return mismatch("tool", tool.clone(), call.made.name.clone());
         }
         match &claims.arguments {
-            Some(stated) if *stated != call.made.arguments => mismatch(
+            Some(stated) if stated != call.arguments() => mismatch(
                 "arguments",
                 display::shown(stated, SHOWN_LIMIT).text,
-                display::shown(&call.made.arguments, SHOWN_LIMIT).text,
+                display::shown(call.arguments(), SHOWN_LIMIT).text,
             ),
             _ => Ok(()),
         }
@@ -135,12 +174,12 @@ impl Draft<'_> {
             return Ok(None);
         };
         let name = &call.made.name;
-        let spec = self.rules.tools.get(name).ok_or_else(|| {
+        let spec = self.tool(name).ok_or_else(|| {
             Rejection::InvalidArguments(format!("the tool `{name}` is not available any more"))
         })?;
         let edited =
             arguments::validate(edited, &spec.parameters).map_err(Rejection::InvalidArguments)?;
-        Ok(Some(edited).filter(|edited| *edited != call.made.arguments))
+        Ok(Some(edited).filter(|edited| edited != call.arguments()))
     }
 
     fn permission(
@@ -206,6 +245,7 @@ impl Draft<'_> {
             .chat
             .approvals
             .iter()
+            .filter(|(_, request)| request.asked.form.is_none() && request.asked.voided.is_none())
             .filter_map(|(id, request)| {
                 Some((id.clone(), Arc::clone(self.chat.calls.get(&request.asked.call)?)))
             })
@@ -237,6 +277,9 @@ impl Draft<'_> {
         for request in expired {
             let call = self.call_of(&request)?;
             self.emit(Event::ApprovalExpired { approval: request.asked.approval.clone() });
+            if request.asked.form.is_some() {
+                continue;
+            }
             let text = "not executed: nobody answered the request for approval in time";
             self.end_call(&request.asked.call, Outcome::Expired, Output::text(text));
             self.after_call(&call);
@@ -252,10 +295,21 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Records one decision, and the end of a call that was denied.
     fn settle(&mut self, approval: &ApprovalId, call: &Call, decision: Decision, by: Decider) {
+        self.settle_bound(approval, call, decision, by, None);
+    }
+
+    /// Records one decision, and the end of a call that was denied.
+    fn settle_bound(
+        &mut self,
+        approval: &ApprovalId,
+        call: &Call,
+        decision: Decision,
+        by: Decider,
+        binding: Option<Binding>,
+    ) {
         let denial = match (&decision, &by) {
-            (Decision::Approved { .. }, _) => None,
+            (Decision::Approved { .. } | Decision::Answered { .. }, _) => None,
             (Decision::Denied { reason: Some(reason) }, Decider::Nobody) => Some(reason.clone()),
             (Decision::Denied { reason: Some(reason) }, _) => {
                 Some(format!("denied by the user: {reason}"))
@@ -269,6 +323,7 @@ impl Draft<'_> {
             message,
             decision,
             by,
+            binding,
         }));
         if let Some(text) = denial {
             self.end_call(&call.made.call, Outcome::Denied, Output::text(text));
@@ -288,15 +343,40 @@ impl Draft<'_> {
         self.chat.calls.get(id).cloned().ok_or_else(|| Rejection::Stale(format!("tool call {id}")))
     }
 
-    fn expiry(&self) -> Option<crate::Timestamp> {
+    pub(super) fn expiry(&self) -> Option<crate::Timestamp> {
         let seconds = self.rules.world.approval_timeout_seconds?;
         self.at.checked_add(Duration::from_secs(seconds)).ok()
     }
 }
 
-const NOBODY: &str = "denied: this needs approval and nobody can be asked in this run";
+pub(super) const NOBODY: &str = "denied: this needs approval and nobody can be asked in this run";
 
-fn check_offered(request: &Request, scope: Scope) -> Result<(), Rejection> {
+/// What a tool leaves to the person. Something that cannot be shown in full is not permitted for ever, nor is a tool
+/// whose name a rule would take for a pattern.
+fn options(spec: &ToolSpec, complete: bool) -> Vec<Choice> {
+    let all = [Choice::Deny, Choice::ApproveOnce, Choice::ApproveSession, Choice::ApproveAlways];
+    let left = |choice: &Choice| match (choice, &spec.approval.options) {
+        (Choice::Deny, _) => true,
+        (Choice::ApproveAlways, _) if !complete || spec.name.contains('*') => false,
+        (choice, Some(options)) => options.contains(choice),
+        (_, None) => true,
+    };
+    all.into_iter().filter(left).collect()
+}
+
+fn cut_preview(text: &str) -> display::Shown {
+    match text.char_indices().nth(SHOWN_LIMIT) {
+        None => display::Shown { text: text.to_owned(), complete: true },
+        Some((end, _)) => {
+            let (start, rest) = text.split_at_checked(end).unwrap_or_default();
+            let left_out = rest.chars().count();
+            let text = format!("{start}\n… {left_out} more characters not shown");
+            display::Shown { text, complete: false }
+        }
+    }
+}
+
+pub(super) fn check_offered(request: &Request, scope: Scope) -> Result<(), Rejection> {
     let (choice, name) = match scope {
         Scope::Once => (Choice::ApproveOnce, "once"),
         Scope::Session => (Choice::ApproveSession, "session"),
@@ -310,5 +390,5 @@ fn check_offered(request: &Request, scope: Scope) -> Result<(), Rejection> {
 }
 
 fn question_of(call: &Call) -> Question<'_> {
-    Question { agent: &call.made.agent, tool: &call.made.name, arguments: &call.made.arguments }
+    Question { agent: &call.made.agent, tool: &call.made.name, arguments: call.arguments() }
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::arguments;
+use crate::binding::{Binding, Facts};
 use crate::chat::{Call, CallState, Turn};
-use crate::command::{Rejection, ToolResult};
+use crate::command::{Look, Rejection, ToolResult};
 use crate::config::{Location, Mode, ToolSpec};
 use crate::event::{Event, Outcome, Output, ToolCalled, ToolFinished};
 use crate::ids::{CallId, MessageId, TurnId};
@@ -20,16 +21,20 @@ use super::Draft;
 /// Names a model may not call: they belong to the person's side.
 const CLIENT_PREFIX: &str = "client.";
 
+/// One call of a reply, before it is known whether it is one.
+pub(super) struct Made {
+    pub id: CallId,
+    pub call: FunctionCall,
+    /// Why it is not even looked at.
+    pub refused: Option<String>,
+    /// What its tool found of it.
+    pub look: Option<Look>,
+}
+
 impl Draft<'_> {
     /// One call of a reply. Whatever is wrong with it becomes its result, which the model sees.
-    pub(super) fn record_call(
-        &mut self,
-        open: &Turn,
-        reply: &MessageId,
-        id: CallId,
-        call: FunctionCall,
-        refused: Option<String>,
-    ) {
+    pub(super) fn record_call(&mut self, open: &Turn, reply: &MessageId, made: Made) {
+        let Made { id, call, refused, look } = made;
         let admitted = match refused {
             Some(problem) => Err(problem),
             None => self.admit(open, &call),
@@ -62,10 +67,16 @@ impl Draft<'_> {
         let verdict = self.judge(&spec, question);
         let event = called(arguments, Some(&spec), Some(verdict.clone()));
         self.emit(Event::ToolCalled(event));
-        match verdict.ruling {
-            Ruling::Allow => {}
-            Ruling::Ask => self.request_approval(&id, &spec, open.attendance),
-            Ruling::Deny => {
+        match (verdict.ruling, look) {
+            (Ruling::Allow | Ruling::Ask, Some(Err(problem))) => {
+                self.end_call(&id, Outcome::Failed, Output::text(format!("error: {problem}")));
+            }
+            (Ruling::Allow, _) => {}
+            (Ruling::Ask, look) => {
+                let prepared = look.and_then(Result::ok);
+                self.request_approval(&id, &spec, open.attendance, prepared, None);
+            }
+            (Ruling::Deny, _) => {
                 let rule = match &verdict.ground {
                     Ground::Rule(rule) => format!("denied by rule {rule} of this world"),
                     _ => "denied by this world's policy".to_owned(),
@@ -87,18 +98,27 @@ impl Draft<'_> {
         let agent = self.rules.world.agent(&open.agent);
         let spec = agent
             .filter(|agent| agent.may_see(name))
-            .and_then(|_| self.rules.tools.get(name))
+            .and_then(|_| self.tool(name))
             .ok_or_else(|| self.unknown_tool(open, name))?;
         let arguments = arguments::parse(&call.arguments, &spec.parameters)?;
-        Ok((Arc::clone(spec), arguments))
+        Ok((spec, arguments))
+    }
+
+    /// A tool of the world or, for this chat, of a client.
+    pub(super) fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {
+        self.rules.tools.get(name).or_else(|| self.chat.client_tool(name)).cloned()
     }
 
     fn unknown_tool(&self, open: &Turn, name: &str) -> String {
+        let offered = self.chat.client_tools.values().flatten();
         let known: Vec<&str> = self
             .rules
             .world
             .agent(&open.agent)
-            .map(|agent| self.rules.tools.of(agent).map(|spec| spec.name.as_str()).collect())
+            .map(|agent| {
+                let all = self.rules.tools.iter().chain(offered);
+                all.map(|spec| spec.name.as_str()).filter(|name| agent.may_see(name)).collect()
+            })
             .unwrap_or_default();
         match known.as_slice() {
             [] => format!("unknown tool `{name}`; no tools are available"),
@@ -112,12 +132,29 @@ impl Draft<'_> {
     }
 
     /// Durable before the tool's process exists. Refused for anything that has started already.
-    pub(super) fn start_tool(&mut self, id: CallId) -> Result<(), Rejection> {
+    pub(super) fn start_tool(&mut self, id: CallId, look: Option<Look>) -> Result<(), Rejection> {
         let call = self.call(&id)?;
         if call.state != CallState::Pending || !self.chat.comes_next(&call) {
             return Err(stale(&id));
         }
-        self.emit(Event::ToolStarted { call: id, attempt: call.attempt + 1 });
+        let prepared = match look {
+            Some(Err(problem)) => {
+                self.end_call(&id, Outcome::Failed, Output::text(format!("error: {problem}")));
+                self.after_call(&call);
+                return Ok(());
+            }
+            Some(Ok(prepared)) => Some(prepared),
+            None => None,
+        };
+        if let (Some(bound), Some(prepared)) = (&call.binding, &prepared) {
+            let changes = bound.changes(&Binding::new(call.arguments(), prepared.facts.clone()));
+            if !changes.is_empty() {
+                self.ask_again(&call, changes, prepared.clone());
+                return Ok(());
+            }
+        }
+        let facts = prepared.map_or_else(Facts::new, |prepared| prepared.facts);
+        self.emit(Event::ToolStarted { call: id, attempt: call.attempt + 1, facts });
         self.settle_batch(&call.made.turn);
         Ok(())
     }
@@ -150,6 +187,7 @@ impl Draft<'_> {
             return Err(stale(&id));
         }
         if call.made.may_repeat {
+            self.withdraw_forms(&id);
             self.emit(Event::ToolRequeued { call: id });
         } else {
             let text = "interrupted: the program stopped while this ran; it may or may not have \
@@ -187,11 +225,12 @@ impl Draft<'_> {
                 .find(|call| call.made.location == Location::Client && call.made.turn == *turn)
                 .map(|call| (call.made.call.clone(), call.attempt));
             let Some((call, attempt)) = next else { return };
-            self.emit(Event::ToolStarted { call, attempt: attempt + 1 });
+            self.emit(Event::ToolStarted { call, attempt: attempt + 1, facts: Facts::new() });
         }
     }
 
     pub(super) fn end_call(&mut self, id: &CallId, outcome: Outcome, mut output: Output) {
+        self.withdraw_forms(id);
         if nesting::is_too_deep(&output.details) {
             output.details = Value::from("not stored: nested too deeply");
         }
@@ -205,7 +244,7 @@ impl Draft<'_> {
         self.attend(&call.made.agent);
     }
 
-    fn call(&self, id: &CallId) -> Result<Arc<Call>, Rejection> {
+    pub(super) fn call(&self, id: &CallId) -> Result<Arc<Call>, Rejection> {
         self.chat.calls.get(id).cloned().ok_or_else(|| stale(id))
     }
 }

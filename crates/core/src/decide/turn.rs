@@ -1,8 +1,10 @@
 //! Decides how a turn goes: when it starts, calls its model, waits, ends, or is not taken at all.
 //! Called by `decide`. Never builds a prompt and never calls a model; see `runtime::effects::model`.
 
+use std::collections::BTreeMap;
+
 use crate::chat::{Phase, Turn};
-use crate::command::Rejection;
+use crate::command::{Look, Rejection};
 use crate::config::AfterDenial;
 use crate::event::{
     Attendance, Ending, Event, Message, MessagePosted, ModelCallRequested, NoticeCode, Order,
@@ -15,6 +17,7 @@ use crate::nesting;
 use crate::sender::Sender;
 
 use super::Draft;
+use super::tool::Made;
 
 impl Draft<'_> {
     /// Gives an agent the chance to act on what waits for it.
@@ -129,6 +132,7 @@ impl Draft<'_> {
         reply: MessageId,
         model: String,
         answer: Reply,
+        mut looks: BTreeMap<usize, Look>,
     ) -> Result<(), Rejection> {
         let open = self.turn_calling(&turn, &reply)?;
         let Some(agent) = self.rules.world.agent(&open.agent) else {
@@ -174,7 +178,8 @@ impl Draft<'_> {
                     Finish::Completed if index >= CALLS_LIMIT => Some(too_many_calls()),
                     Finish::Completed => None,
                 };
-                self.record_call(&open, &reply, id, call, refused);
+                let look = looks.remove(&index);
+                self.record_call(&open, &reply, Made { id, call, refused, look });
             }
             self.settle_batch(&turn);
         }

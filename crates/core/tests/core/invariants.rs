@@ -107,7 +107,7 @@ impl Ledger {
             }
 
             Event::ToolCalled(called) => self.called(called),
-            Event::ToolStarted { call, attempt } => {
+            Event::ToolStarted { call, attempt, .. } => {
                 let facts = self.open_call(call);
                 assert!(facts.permitted, "{call} started without permission");
                 assert_eq!(facts.starts, facts.requeues, "{call} started twice");
@@ -127,8 +127,18 @@ impl Ledger {
                 self.new_id(asked.message.as_str());
                 let facts = self.open_call(&asked.call);
                 let ruling = facts.made.verdict.as_ref().map(|verdict| verdict.ruling);
-                assert_eq!(ruling, Some(Ruling::Ask));
-                assert_eq!(facts.starts, 0);
+                match (&asked.form, &asked.voided) {
+                    (Some(_), _) => assert!(facts.starts > facts.requeues, "only a running call"),
+                    (None, Some(_)) => {
+                        assert!(facts.permitted && facts.starts == facts.requeues);
+                        // What was permitted is not what would run.
+                        facts.permitted = false;
+                    }
+                    (None, None) => {
+                        assert_eq!(ruling, Some(Ruling::Ask));
+                        assert_eq!(facts.starts, 0);
+                    }
+                }
                 let facts = ApprovalFacts { call: asked.call.clone(), closed: false };
                 self.approvals.insert(asked.approval.clone(), facts);
             }
@@ -209,8 +219,8 @@ impl Ledger {
         match finished.outcome {
             Outcome::Completed | Outcome::Timeout | Outcome::Interrupted => assert!(started),
             Outcome::Denied | Outcome::Expired => assert!(!started),
-            Outcome::Failed => assert!(started || facts.made.verdict.is_none()),
-            Outcome::Cancelled => {}
+            // Without a start: not a valid call, or its tool says that it can never run.
+            Outcome::Failed | Outcome::Cancelled => {}
         }
         facts.ended = Some(finished.outcome);
         let background = facts.made.mode == Mode::Background;

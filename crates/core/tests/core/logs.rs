@@ -26,6 +26,31 @@ use crate::stage::play;
 /// How each log came to be. What a script does today does not matter to a log that exists.
 const SCRIPTS: &[(&str, &str)] = &[
     (
+        "bindings",
+        r#"
+        finds shell_cmd: program=/bin/one; preview one
+        human: go
+        ada calls shell_cmd({"command":"one"}), shell_cmd({"command":"two"})
+        finds shell_cmd: program=/bin/other
+        approve 1
+        start 1
+        approve 3 as carol
+        start 1
+        asks 1: Which colour?
+        approve 4 with {"colour":"red"}
+        asks 1: And now?
+        deny 5: enough
+        asks 1: Really?
+        tool 1 completes: red
+        approve 2 with {"command":"three"}
+        run 2: done
+        offers web: colour(name), size()
+        ada calls colour({"name":"sky"})
+        client 3 answers: blue
+        ada says: blue
+        "#,
+    ),
+    (
         "conversation",
         r"
         agents: ada, bob
@@ -352,6 +377,11 @@ fn every_outcome_ending_notice_and_decider_is_in_some_log() {
         r#""client""#,
         r#""sequential""#,
         r#""retry_of""#,
+        r#""binding""#,
+        r#""voided""#,
+        r#""form""#,
+        r#""answered""#,
+        r#""preview""#,
         r#""verdict":{"ruling":"deny""#,
         r#""glob""#,
     ] {
@@ -359,7 +389,7 @@ fn every_outcome_ending_notice_and_decider_is_in_some_log() {
     }
 }
 
-const KINDS: usize = 26;
+const KINDS: usize = 27;
 
 // Without a catch-all: whoever adds an event is sent here, and to `SCRIPTS`.
 fn place(event: &Event) -> usize {
@@ -390,5 +420,6 @@ fn place(event: &Event) -> usize {
         Event::GrantRevoked { .. } => 23,
         Event::TitleProposed { .. } => 24,
         Event::ArgumentsEdited { .. } => 25,
+        Event::ClientToolsOffered { .. } => 26,
     }
 }

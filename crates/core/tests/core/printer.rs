@@ -137,8 +137,8 @@ pub fn event(recorded: &Recorded) -> Option<String> {
 
         Event::ToolCalled(called) => call(called),
         Event::ArgumentsEdited { call, arguments } => format!("{call} ran with {arguments}"),
-        Event::ToolStarted { call, attempt: 1 } => format!("{call} started"),
-        Event::ToolStarted { call, attempt } => format!("{call} started, attempt {attempt}"),
+        Event::ToolStarted { call, attempt: 1, .. } => format!("{call} started"),
+        Event::ToolStarted { call, attempt, .. } => format!("{call} started, attempt {attempt}"),
         Event::ToolRequeued { call } => format!("{call} is to start again"),
         Event::ToolFinished(finished) => finish(finished),
 
@@ -147,6 +147,10 @@ pub fn event(recorded: &Recorded) -> Option<String> {
         Event::ApprovalExpired { approval } => format!("{approval} expired"),
         Event::ApprovalWithdrawn { approval, reason } => format!("{approval} withdrawn: {reason}"),
         Event::GrantRevoked { grant, by } => format!("{grant} revoked by {by}"),
+        Event::ClientToolsOffered { client, tools, .. } => {
+            let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+            format!("{client} offers {}", list(&names))
+        }
     })
 }
 
@@ -234,13 +238,19 @@ fn request(asked: &ApprovalRequested, at: Timestamp) -> String {
             .into_iter()
             .filter(|choice| !asked.options.contains(choice))
             .map(|choice| format!(", without {choice:?}"));
+    let preview = asked.preview.as_ref().map(|preview| format!(", showing {}", one_line(preview)));
+    let voided = asked.voided.as_ref().map(|voided| {
+        format!(", as {} does not hold: {}", voided.approval, voided.changes.join("; "))
+    });
     format!(
-        "{} for {}: {}{}{}",
+        "{} for {}: {}{}{}{}{}",
         asked.approval,
         asked.call,
         one_line(&asked.question),
         expiry.unwrap_or_default(),
         missing.collect::<String>(),
+        preview.unwrap_or_default(),
+        voided.unwrap_or_default(),
     )
 }
 
@@ -255,6 +265,9 @@ fn decision(decided: &ApprovalDecided) -> String {
         Decision::Denied { reason: None } => return format!("{} denied by {by}", decided.approval),
         Decision::Denied { reason: Some(reason) } => {
             return format!("{} denied by {by}: {reason}", decided.approval);
+        }
+        Decision::Answered { content } => {
+            return format!("{} answered by {by}: {content}", decided.approval);
         }
         Decision::Approved { scope, arguments } => {
             let scope = match scope {
@@ -342,6 +355,7 @@ pub fn approval(view: &ApprovalView) -> String {
         ApprovalState::Decided { decision, .. } => match **decision {
             Decision::Approved { .. } => "approved".to_owned(),
             Decision::Denied { .. } => "denied".to_owned(),
+            Decision::Answered { .. } => "answered".to_owned(),
         },
         ApprovalState::Expired { .. } => "expired".to_owned(),
         ApprovalState::Withdrawn { .. } => "withdrawn".to_owned(),

@@ -9,7 +9,9 @@
 //! approve 1 [for session|always] [when /command = "ls"] [with {...}] [claiming agent bob] [as carol]
 //! deny 1 [claiming ...] [as carol][: reason]
 //! start 1 / run 1: ok / lost 1 / tool 1 completes: ok / fails: / times out: / was cancelled: / tool 1 (attempt 1) ...
-//! client 1 answers: blue / client 1 fails: gone
+//! finds shell_cmd: program=/bin/ls; preview -a +b   what the tool finds of calls from now on; `refuses: reason`; `nothing`
+//! asks 1: Which colour?                        a running call asks the person for `{"colour": "..."}`
+//! client 1 answers: blue / client 1 fails: gone / offers web: colour(name), size()
 //! stop / stop ada / edit 1: text / delete 1 / retry / retry ada / revoke 1 / review / wait 60s / expire
 //! rename: Title / title: Title / title fails: reason / delete chat / new chat / new chat: Title / go to chat 1 / fork at 1
 //! crash                                        everything in memory is dropped and folded again
@@ -37,6 +39,9 @@ pub enum Step {
     Run { call: String, output: Output },
     ToolEnds { call: String, attempt: Option<u32>, result: ToolResult },
     Lost(String),
+    Finds { tool: String, found: String },
+    Asks { call: String, question: String },
+    Offers { client: String, tools: String },
     ClientAnswers { call: String, output: Output, is_error: bool },
     Stop(Option<AgentId>),
     Retry(Option<AgentId>),
@@ -84,6 +89,9 @@ fn parse_line(line: &str) -> Step {
         }
         ["tool", call, how @ ..] => tool_ends(call, None, how, text),
         ["lost", call] => Step::Lost((*call).to_owned()),
+        ["finds", tool] => Step::Finds { tool: (*tool).to_owned(), found: text },
+        ["asks", call] => Step::Asks { call: (*call).to_owned(), question: text },
+        ["offers", client] => Step::Offers { client: (*client).to_owned(), tools: text },
         ["client", call, how @ ("answers" | "fails")] => Step::ClientAnswers {
             call: (*call).to_owned(),
             output: Output::text(text),

@@ -12,6 +12,10 @@
 //!
 //! A line about the same thing replaces what was said before. There is always a tool `shell_cmd(command)` that asks.
 
+use std::collections::BTreeMap;
+
+use agent_world_core::binding::Prepared;
+use agent_world_core::command::Look;
 use agent_world_core::config::{
     AfterDenial, Agent, Approval, Location, Modes, ToolSpec, Tools, World,
 };
@@ -22,6 +26,8 @@ use serde_json::{Map, Value, json};
 pub struct Setting {
     pub world: World,
     tools: Vec<ToolSpec>,
+    /// What tools find when they look at a call.
+    finds: BTreeMap<String, Look>,
 }
 
 impl Setting {
@@ -29,13 +35,40 @@ impl Setting {
     pub fn new(at: agent_world_core::Timestamp) -> Self {
         let mut world = World::new("test".into(), "Test", at);
         world.agents = vec![Agent::new("ada")];
-        let mut setting = Self { world, tools: Vec::new() };
+        let mut setting = Self { world, tools: Vec::new(), finds: BTreeMap::new() };
         setting.read("tool shell_cmd(command):");
         setting
     }
 
     pub fn tools(&self) -> Tools {
         self.tools.iter().cloned().collect()
+    }
+
+    /// What a tool finds of a call now.
+    pub fn look(&self, tool: &str) -> Option<Look> {
+        self.finds.get(tool).cloned()
+    }
+
+    pub fn find(&mut self, tool: String, found: &str) {
+        if found == "nothing" {
+            self.finds.remove(&tool);
+            return;
+        }
+        if let Some(reason) = found.strip_prefix("refuses: ") {
+            self.finds.insert(tool, Err(reason.to_owned()));
+            return;
+        }
+        let mut prepared = Prepared::default();
+        for part in found.split("; ") {
+            match part.strip_prefix("preview ") {
+                Some(preview) => prepared.preview = Some(preview.to_owned()),
+                None => {
+                    let (name, value) = part.split_once('=').expect("a fact");
+                    prepared.facts.insert(name.to_owned(), value.to_owned());
+                }
+            }
+        }
+        self.finds.insert(tool, Ok(prepared));
     }
 
     pub fn read(&mut self, line: &str) {
@@ -108,6 +141,18 @@ impl Setting {
         self.tools.retain(|tool| tool.name != name);
         self.tools.push(spec);
     }
+}
+
+/// `colour(name), size()` as tools that a client offers: without approval, as it does the work itself.
+pub fn offered(text: &str) -> Vec<ToolSpec> {
+    let signatures = text.split_inclusive(')').map(|one| one.trim_matches([',', ' ', ')']));
+    let signatures = signatures.filter(|one| !one.is_empty());
+    let tools = signatures.map(|one| {
+        let (name, parameters) = one.split_once('(').expect("a parenthesis");
+        let spec = ToolSpec::new(name, format!("{name} of a client"), schema(parameters));
+        ToolSpec { approval: Approval::not_required(), ..spec }
+    });
+    tools.collect()
 }
 
 fn set_agent(agent: &mut Agent, part: &str) {

@@ -11,20 +11,21 @@ use agent_world_core::command::{
 };
 use agent_world_core::config::Rules;
 use agent_world_core::decide::decide;
-use agent_world_core::event::{Event, ForkOrigin};
+use agent_world_core::event::{Event, ForkOrigin, Form};
 use agent_world_core::fork::history_until;
 use agent_world_core::ids::{AgentId, CallId, ChatId, MessageId, TurnId};
-use agent_world_core::item::{Item, Reply, Usage};
+use agent_world_core::item::{FunctionCall, Item, Reply, Usage};
 use agent_world_core::outstanding::outstanding;
 use agent_world_core::prompt::Prompt;
 use agent_world_core::sender::Sender;
 use agent_world_core::view;
 use expect_test::Expect;
+use serde_json::json;
 
 use crate::printer::{self, Names};
 use crate::scene::Scene;
 use crate::script::{self, Step};
-use crate::setting::Setting;
+use crate::setting::{self, Setting};
 
 /// Performs a script and compares what happened, and what is owed at the end, with what was expected.
 #[track_caller]
@@ -140,7 +141,17 @@ impl Stage {
             Step::Reply { agent, reply } => {
                 let (turn, reply_id) = self.model_call(&agent)?;
                 let answer = self.with_vendor_ids(reply);
-                Command::RecordReply { turn, reply: reply_id, model: "test/model".into(), answer }
+                let look = |(place, call): (usize, &FunctionCall)| {
+                    Some((place, self.setting.look(&call.name)?))
+                };
+                let looks = answer.calls().enumerate().filter_map(look).collect();
+                Command::RecordReply {
+                    turn,
+                    reply: reply_id,
+                    model: "test/model".into(),
+                    answer,
+                    looks,
+                }
             }
             Step::ModelFails { agent, error } => {
                 let (turn, reply) = self.model_call(&agent)?;
@@ -148,12 +159,27 @@ impl Stage {
             }
             Step::Answer { approval, answer, claims, by } => {
                 let approval = self.names.id("approval", &approval).into();
-                Command::AnswerApproval(AnswerApproval { approval, answer, by, claims })
+                let view = self.scene().tables.approvals.get(&approval);
+                let look = view.and_then(|view| self.setting.look(&view.tool));
+                Command::AnswerApproval(AnswerApproval { approval, answer, by, claims, look })
             }
-            Step::Start(call) => Command::StartTool { call: self.call(&call) },
+            Step::Start(call) => self.start(self.call(&call)),
+            Step::Asks { call, question } => {
+                let call = self.call(&call);
+                let schema = json!({
+                    "type": "object",
+                    "properties": {"colour": {"type": "string"}},
+                    "required": ["colour"],
+                });
+                let form = Form { schema, url: None };
+                Command::AskPerson { attempt: self.attempt(&call), call, question, form }
+            }
+            Step::Offers { client, tools } => {
+                Command::OfferTools { client, tools: setting::offered(&tools), by }
+            }
             Step::Run { call, output } => {
                 let call = self.call(&call);
-                self.send(Command::StartTool { call: call.clone() });
+                self.send(self.start(call.clone()));
                 let result = ToolResult::Completed(output);
                 Command::RecordToolResult { attempt: self.attempt(&call), call, result }
             }
@@ -195,6 +221,7 @@ impl Stage {
             Step::NewChat(title) => self.new_chat(title, None),
             Step::GoToChat(number) => self.current = number - 1,
             Step::Fork(message) => self.fork(&message),
+            Step::Finds { tool, found } => self.setting.find(tool, &found),
             Step::Sees(agent) => {
                 let prompt = self.prompt(agent.as_str());
                 for line in printer::prompt(agent.as_str(), &prompt) {
@@ -300,6 +327,12 @@ impl Stage {
 
     fn call(&self, number: &str) -> CallId {
         self.names.id("call", number).into()
+    }
+
+    fn start(&self, call: CallId) -> Command {
+        let name = self.scene().chat.calls.get(&call).map(|call| call.made.name.as_str());
+        let look = name.and_then(|name| self.setting.look(name));
+        Command::StartTool { call, look }
     }
 
     fn attempt(&self, call: &CallId) -> u32 {

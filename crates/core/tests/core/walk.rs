@@ -123,7 +123,13 @@ impl Walk {
                 let Some((turn, reply, agent)) = self.model_call(model_call) else { return };
                 let answer = Reply::text(addressing(&to, &format!("reply {}", self.commands)));
                 let open = self.is_asked(&turn, &reply);
-                let command = Command::RecordReply { turn, reply, model: "m".into(), answer };
+                let command = Command::RecordReply {
+                    turn,
+                    reply,
+                    model: "m".into(),
+                    answer,
+                    looks: Default::default(),
+                };
                 if self.sent(command, open) {
                     self.reference.spoke(agent, &to);
                 }
@@ -158,7 +164,7 @@ impl Walk {
                     return;
                 };
                 let open = self.reference.may_start(&call);
-                if self.sent(Command::StartTool { call: call.clone() }, open) {
+                if self.sent(Command::StartTool { call: call.clone(), look: None }, open) {
                     self.reference.started(&call);
                 }
             }
@@ -262,7 +268,16 @@ impl Walk {
         let answer = Reply::of(items.collect());
         let open = self.is_asked(&turn, &reply);
         let before = self.calls.len();
-        if self.sent(Command::RecordReply { turn, reply, model: "m".into(), answer }, open) {
+        if self.sent(
+            Command::RecordReply {
+                turn,
+                reply,
+                model: "m".into(),
+                answer,
+                looks: Default::default(),
+            },
+            open,
+        ) {
             let ids = self.calls[before..].iter().cloned();
             let made: Vec<(CallId, Tool, u8)> =
                 ids.zip(calls).map(|(id, (tool, argument))| (id, *tool, *argument)).collect();
@@ -479,9 +494,15 @@ impl Walk {
         let duty = outstanding(chat).into_iter().find_map(|effect| match effect {
             Effect::CallModel { turn, reply, .. } => {
                 let answer = Reply::text(format!("reply {}", self.commands));
-                Some(Command::RecordReply { turn, reply, model: "m".into(), answer })
+                Some(Command::RecordReply {
+                    turn,
+                    reply,
+                    model: "m".into(),
+                    answer,
+                    looks: Default::default(),
+                })
             }
-            Effect::RunTool { call } => Some(Command::StartTool { call }),
+            Effect::RunTool { call } => Some(Command::StartTool { call, look: None }),
             Effect::FinishTool { call, attempt } => {
                 let result = ToolResult::Completed(Output::text("output"));
                 Some(Command::RecordToolResult { call, attempt, result })
@@ -557,7 +578,13 @@ fn approval(scope: Scope, narrow: Option<u8>, arguments: Option<serde_json::Valu
 }
 
 fn answered(approval: ApprovalId, answer: Answer, claims: Claims) -> Command {
-    Command::AnswerApproval(AnswerApproval { approval, answer, by: "human".into(), claims })
+    Command::AnswerApproval(AnswerApproval {
+        approval,
+        answer,
+        by: "human".into(),
+        claims,
+        look: None,
+    })
 }
 
 fn proposal() -> TitleProposal {

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use agent_world_core::command::Command;
-use agent_world_core::config::World;
+use agent_world_core::config::{Agent, Location, ToolSpec, World};
 use agent_world_core::ids::{AgentId, ChatId, MessageId, TurnId};
 use agent_world_core::item::Reply;
 use agent_world_core::prompt::Prompt;
 use agent_world_llm::{Event, ReasoningOptions, Request, Tool, complete};
 use tokio_util::sync::CancellationToken;
 
+use crate::effects::look::{self, Caller};
 use crate::engine::Shared;
 use crate::feed::Chunk;
 
@@ -40,7 +41,10 @@ pub(crate) fn call(
         drop(streaming);
         match answered {
             Ok((model, answer)) => {
-                Command::RecordReply { turn: job.turn, reply: job.reply, model, answer }
+                let caller =
+                    Caller { world: &world, chat: &job.chat, agent: &job.agent, directory: None };
+                let looks = look::at_reply(&shared, caller, &answer).await;
+                Command::RecordReply { turn: job.turn, reply: job.reply, model, answer, looks }
             }
             Err(error) => Command::RecordModelFailure { turn: job.turn, reply: job.reply, error },
         }
@@ -69,6 +73,7 @@ async fn generate(
     let (Some(agent), Some(prompt)) = (world.agent(&job.agent), prompt) else {
         return Err(format!("agent {} was deleted", job.agent));
     };
+    let tools = tools(shared, world, agent, prompt.tools).await;
     let name = world.model_of(agent).ok_or_else(|| {
         format!("agent {} has no model; set its model or the world's default_model", job.agent)
     })?;
@@ -77,7 +82,7 @@ async fn generate(
         model: own_name.to_owned(),
         instructions: prompt.instructions,
         input: prompt.items,
-        tools: prompt.tools.iter().map(|tool| Tool::from(&**tool)).collect(),
+        tools: tools.iter().map(|tool| Tool::from(&**tool)).collect(),
         temperature: agent.temperature,
         max_output_tokens: agent.max_output_tokens,
         reasoning: agent
@@ -100,6 +105,22 @@ async fn generate(
     };
     let answer = answered.map_err(|error| error.to_string())?;
     Ok((name.to_owned(), Reply::from(answer)))
+}
+
+/// What the agent is offered now that all servers have had the time to say what they have. What clients offer is in the
+/// prompt already.
+async fn tools(
+    shared: &Shared,
+    world: &World,
+    agent: &Agent,
+    offered: Vec<Arc<ToolSpec>>,
+) -> Vec<Arc<ToolSpec>> {
+    shared.toolbox.ready(world).await;
+    let specs = shared.toolbox.specs(world);
+    let of_clients = offered
+        .into_iter()
+        .filter(|spec| spec.location == Location::Client && specs.get(&spec.name).is_none());
+    specs.of(agent).cloned().chain(of_clients).collect()
 }
 
 fn pass_on(shared: &Shared, job: &Job, event: &Event) {

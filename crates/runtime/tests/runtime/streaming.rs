@@ -69,6 +69,7 @@ async fn read_turn(events: &mut Subscription) -> (Vec<(usize, String)>, String) 
     loop {
         match events.next().await.unwrap().unwrap() {
             FeedItem::Chunk(chunk) => chunks.push((chunk.offset, chunk.text.clone())),
+            FeedItem::Output(_) => {}
             FeedItem::Stored(event) => match event.sealed.open().unwrap().event {
                 Event::MessagePosted(posted) if posted.message.turn.is_some() => {
                     reply = posted.message.text;

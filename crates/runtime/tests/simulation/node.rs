@@ -71,7 +71,7 @@ async fn read(engine: Engine, seen: Seen) {
         loop {
             match subscription.next().await {
                 Ok(Some(FeedItem::Stored(event))) => seen.lock().unwrap().push(event.position),
-                Ok(Some(FeedItem::Chunk(_))) => {}
+                Ok(Some(FeedItem::Chunk(_) | FeedItem::Output(_))) => {}
                 Ok(None) => return,
                 Err(_) => break,
             }

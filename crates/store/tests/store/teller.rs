@@ -161,7 +161,9 @@ impl Teller {
     pub async fn reply(&mut self, answer: Reply) {
         let (turn, reply) = self.model_call();
         let model = "scripted/one".to_owned();
-        self.tell(Command::RecordReply { turn, reply, model, answer }).await.unwrap();
+        self.tell(Command::RecordReply { turn, reply, model, answer, looks: Default::default() })
+            .await
+            .unwrap();
     }
 
     fn model_call(&self) -> (TurnId, MessageId) {
@@ -179,13 +181,14 @@ impl Teller {
             answer: Answer::Approve { scope, matches, arguments: None },
             by: "ann".to_owned(),
             claims: Claims::default(),
+            look: None,
         };
         self.tell(Command::AnswerApproval(answer)).await.unwrap();
     }
 
     pub async fn run_tool(&mut self, output: &str) -> CallId {
         let call = self.chat.runnable().next().unwrap().made.call.clone();
-        self.tell(Command::StartTool { call: call.clone() }).await.unwrap();
+        self.tell(Command::StartTool { call: call.clone(), look: None }).await.unwrap();
         let result = ToolResult::Completed(Output::text(output));
         let command = Command::RecordToolResult { call: call.clone(), attempt: 1, result };
         self.tell(command).await.unwrap();
