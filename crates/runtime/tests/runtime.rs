@@ -25,12 +25,19 @@ mod batches;
 #[path = "runtime/results.rs"]
 mod results;
 
+#[path = "runtime/bindings.rs"]
+mod bindings;
 #[path = "runtime/claims.rs"]
 mod claims;
+#[path = "runtime/clients.rs"]
+mod clients;
 #[path = "runtime/decisions.rs"]
 mod decisions;
 #[path = "runtime/permissions.rs"]
 mod permissions;
+
+#[path = "runtime/questions.rs"]
+mod questions;
 
 #[path = "runtime/history.rs"]
 mod history;
@@ -42,8 +49,12 @@ mod stopping;
 
 #[path = "runtime/following.rs"]
 mod following;
+#[path = "runtime/sources.rs"]
+mod sources;
 #[path = "runtime/streaming.rs"]
 mod streaming;
+#[path = "runtime/watching.rs"]
+mod watching;
 
 #[path = "runtime/limits.rs"]
 mod limits;

@@ -6,21 +6,25 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agent_world_core::binding::Prepared;
 use agent_world_core::config::ToolSpec;
 use agent_world_core::event::Output;
 use async_trait::async_trait;
+use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-use crate::{Failure, Invocation, Tool};
+use crate::{Failure, Intent, Invocation, Tool};
 
 type Running = Pin<Box<dyn Future<Output = Result<Output, Failure>> + Send>>;
 type Acting = dyn Fn(Invocation) -> Running + Send + Sync;
+type Looking = dyn Fn(&Value) -> Result<Prepared, String> + Send + Sync;
 
 /// A handle to a tool; clones share it, so a test keeps one and registers another.
 #[derive(Clone)]
 pub struct Scripted {
     spec: ToolSpec,
     acting: Arc<Acting>,
+    looking: Arc<Looking>,
     delay: Duration,
     gate: Option<Arc<Semaphore>>,
     invocations: Arc<Mutex<Vec<Invocation>>>,
@@ -36,6 +40,7 @@ impl Scripted {
         Self {
             spec,
             acting: Arc::new(move |invocation| Box::pin(act(invocation))),
+            looking: Arc::new(|_| Ok(Prepared::default())),
             delay: Duration::ZERO,
             gate: None,
             invocations: Arc::default(),
@@ -51,6 +56,15 @@ impl Scripted {
     /// Succeeds with the same text every time.
     pub fn text(spec: ToolSpec, text: impl Into<String>) -> Self {
         Self::fixed(spec, Ok(Output::text(text)))
+    }
+
+    /// Finds what the closure says when it looks at arguments.
+    pub fn finding(
+        mut self,
+        look: impl Fn(&Value) -> Result<Prepared, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.looking = Arc::new(look);
+        self
     }
 
     /// Every call takes a while.
@@ -122,6 +136,10 @@ impl fmt::Debug for Scripted {
 impl Tool for Scripted {
     fn spec(&self) -> ToolSpec {
         self.spec.clone()
+    }
+
+    async fn prepare(&self, intent: Intent<'_>) -> Result<Prepared, String> {
+        (self.looking)(intent.arguments)
     }
 
     async fn run(&self, invocation: Invocation) -> Result<Output, Failure> {

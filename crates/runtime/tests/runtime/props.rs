@@ -75,6 +75,15 @@ pub fn calls(tool: &str, what: &[&str]) -> Answer {
     Answer::calls(what.iter().map(|what| (tool, json!({"what": what}))))
 }
 
+/// The names of the tools that a model was offered.
+pub fn offered(request: &Request) -> Vec<String> {
+    let names = request.tools.iter().filter_map(|tool| match tool {
+        agent_world_llm::Tool::Function(function) => Some(function.name.clone()),
+        agent_world_llm::Tool::Unknown(_) => None,
+    });
+    names.collect()
+}
+
 /// What a model was given, a line for each item.
 pub fn shown(request: &Request) -> Vec<String> {
     let line = |item: &Arc<Item>| match &**item {

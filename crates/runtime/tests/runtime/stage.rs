@@ -18,7 +18,7 @@ use agent_world_llm::{Model as AnyModel, Request};
 use agent_world_runtime::{Engine, Environment, Error, Mode, NewMessage, Options, Posted, System};
 use agent_world_store::sqlite::Role;
 use agent_world_store::{ApprovalFilter, Memory, MessagePage, Scope, Sqlite, Store};
-use agent_world_tools::Tool;
+use agent_world_tools::{Source, Tool};
 use tempfile::TempDir;
 use tokio::runtime::Builder;
 
@@ -100,6 +100,7 @@ struct Parts {
     /// Models under other vendors' names.
     others: Vec<(&'static str, Arc<dyn AnyModel>)>,
     tools: Vec<Arc<dyn Tool>>,
+    sources: Vec<Arc<dyn Source>>,
     options: Options,
 }
 
@@ -122,6 +123,7 @@ impl Setup {
             model: Model::answering(|_| Ok(Reply::text("Done."))),
             others: Vec::new(),
             tools: Vec::new(),
+            sources: Vec::new(),
             options: Options {
                 // Scenes with two engines would otherwise spend their time waiting for each other.
                 poll: Duration::from_millis(20),
@@ -138,6 +140,11 @@ impl Setup {
 
     pub fn tool(mut self, tool: &(impl Tool + Clone + 'static)) -> Self {
         self.parts.tools.push(Arc::new(tool.clone()));
+        self
+    }
+
+    pub fn source(mut self, source: &Arc<impl Source + 'static>) -> Self {
+        self.parts.sources.push(Arc::clone(source) as Arc<dyn Source>);
         self
     }
 
@@ -185,6 +192,9 @@ impl Parts {
         }
         for tool in &self.tools {
             builder = builder.tool(Arc::clone(tool)).unwrap();
+        }
+        for source in &self.sources {
+            builder = builder.source(Arc::clone(source));
         }
         builder.start().unwrap()
     }
