@@ -3,7 +3,7 @@
 //! next one starts.
 
 use agent_world_core::command::{Answer, Claims, Scope};
-use agent_world_core::event::Choice;
+use agent_world_core::event::{Choice, Form};
 use agent_world_core::ids::{ApprovalId, WorldId};
 use agent_world_core::policy::Match;
 use agent_world_core::view::{ApprovalView, MessageRole};
@@ -103,8 +103,27 @@ async fn show(data: DataFolder, id: &ApprovalId, json: bool) -> Result<Exit> {
 
 /// What a person must see before deciding: who, what exactly, where, and which permissions can be given.
 pub fn present(screen: &mut Screen, view: &ApprovalView) -> std::io::Result<()> {
+    if let Some(form) = &view.form {
+        return present_form(screen, view, form);
+    }
     screen.line(Tone::Plain, &format!("  {} asks: {}", view.agent, view.question))?;
+    if let Some(voided) = &view.voided {
+        let text = format!("  {} was approved, but since then:", voided.approval);
+        screen.line(Tone::Warning, &text)?;
+        for change in &voided.changes {
+            screen.line(Tone::Warning, &format!("    {}", words::unbroken(change)))?;
+        }
+    }
     screen.line(Tone::Plain, &format!("  {} {}", view.tool, view.shown))?;
+    if let Some(preview) = &view.preview {
+        for line in preview.lines() {
+            screen.line(Tone::Plain, &format!("  {line}"))?;
+        }
+    }
+    let facts = view.binding.iter().flat_map(|binding| &binding.facts);
+    for (name, value) in facts {
+        screen.line(Tone::Quiet, &format!("  {name}: {}", words::unbroken(value)))?;
+    }
     if let Some(directory) = &view.working_directory {
         screen.line(Tone::Plain, &format!("  in {directory}"))?;
     }
@@ -119,6 +138,18 @@ pub fn present(screen: &mut Screen, view: &ApprovalView) -> std::io::Result<()> 
         screen.line(Tone::Warning, text)?;
     }
     Ok(())
+}
+
+/// What a running tool wants to know.
+fn present_form(screen: &mut Screen, view: &ApprovalView, form: &Form) -> std::io::Result<()> {
+    let text = format!("  {} of {} asks: {}", view.tool, view.agent, view.question);
+    screen.line(Tone::Plain, &text)?;
+    if let Some(url) = &form.url {
+        screen.line(Tone::Plain, &format!("  go to {}", words::unbroken(url)))?;
+    }
+    screen.line(Tone::Plain, &format!("  the answer is JSON that fits {}", view.shown))?;
+    let text = "  do not tell a password or a key: the answer goes to the tool and into the log";
+    screen.line(Tone::Warning, text)
 }
 
 async fn approve(data: DataFolder, wanted: ApproveOne) -> Result<Exit> {

@@ -62,6 +62,10 @@ pub fn approval(view: &ApprovalView) -> Value {
         "suggested_matches": mask_secrets(&json!(view.suggestions)),
         "created_at": view.created_at,
         "expires_at": view.expires_at,
+        "preview": view.preview,
+        "binding": view.binding,
+        "voided": view.voided,
+        "form": view.form,
     });
     if let Some(fields) = value.as_object_mut() {
         fields.extend(outcome(&view.state));

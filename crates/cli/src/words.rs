@@ -60,6 +60,11 @@ pub fn shortened(text: &str) -> String {
     cut(&reveal_line(text), LINE)
 }
 
+/// A text that must not look like several lines. The screen makes everything else visible.
+pub fn unbroken(text: &str) -> String {
+    text.replace('\n', "\\n")
+}
+
 /// What somebody said or the log holds, on one line. Masked first: the beginning of a secret is not seen as one.
 pub fn excerpt(text: &str) -> String {
     shortened(&mask_text(text))
@@ -116,6 +121,10 @@ pub fn decided(decision: &Decision, by: &Decider) -> String {
 
 /// Who wants what, on one line.
 pub fn wish(approval: &ApprovalView) -> String {
+    if approval.form.is_some() {
+        let question = shortened(&approval.question);
+        return format!("{} of {} asks: {question}", approval.tool, approval.agent);
+    }
     let call = call(&approval.tool, &approval.arguments);
     format!("{} wants to use {call}", approval.agent)
 }

@@ -104,6 +104,9 @@ impl Questions {
 }
 
 fn choices(view: &ApprovalView) -> String {
+    if view.form.is_some() {
+        return "e answer | o answer with nothing | d decline | l later".to_owned();
+    }
     let session = words::offers(view, Choice::ApproveSession);
     let always = words::offers(view, Choice::ApproveAlways);
     let narrower = match (view.suggestions.is_empty(), session, always) {

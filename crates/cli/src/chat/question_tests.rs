@@ -146,3 +146,47 @@ fn what_is_put_off_or_settled_is_not_asked() {
     questions.ask_all_again();
     assert!(questions.ask(&mut screen).unwrap());
 }
+
+#[test]
+fn what_changed_since_an_approval_and_what_a_call_would_do_is_shown() {
+    let binding = agent_world_core::binding::Binding::new(
+        &json!({}),
+        [("program".to_owned(), "/usr/bin/touch".to_owned())].into(),
+    );
+    let voided = agent_world_core::event::Voided {
+        approval: ApprovalId::new("apr_0"),
+        changes: vec!["script was sha256:1 and is \u{202e}sha256:2\nx".to_owned()],
+    };
+    let view = ApprovalView {
+        binding: Some(binding),
+        preview: Some("-old\n+new".to_owned()),
+        voided: Some(voided),
+        ..view("apr_1", everything())
+    };
+    let paper = Paper::default();
+    present(&mut paper.screen(false), &view).unwrap();
+    let seen = paper.text();
+    for part in
+        ["apr_0 was approved", "is \\u{202E}sha256:2\\nx", "  +new", "program: /usr/bin/touch"]
+    {
+        assert!(seen.contains(part), "{part}: {seen}");
+    }
+}
+
+#[test]
+fn a_question_of_a_running_tool_is_asked_as_one() {
+    let form = agent_world_core::event::Form {
+        schema: json!({"type": "object"}),
+        url: Some("https://example.com/\u{200b}x".to_owned()),
+    };
+    let view =
+        ApprovalView { form: Some(form), ..view("apr_1", vec![Choice::Deny, Choice::ApproveOnce]) };
+    let paper = Paper::default();
+    present(&mut paper.screen(false), &view).unwrap();
+    let seen = paper.text();
+    assert!(seen.contains("shell_cmd of ada asks: Run touch?"), "{seen}");
+    assert!(seen.contains("go to https://example.com/\\u{200B}x"), "{seen}");
+    assert!(!seen.contains("always"), "{seen}");
+    assert!(choices(&view).starts_with("e answer"));
+    assert!(words::wish(&view).contains("shell_cmd of ada asks"));
+}
