@@ -3,6 +3,8 @@
 //! A tool is given exactly what was stored and approved. It never sees the store, the model or another agent's
 //! call, and this crate's dependencies make sure of it.
 
+pub mod fetch;
+pub mod files;
 pub mod person;
 pub mod scripted;
 pub mod shell;

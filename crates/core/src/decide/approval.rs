@@ -40,7 +40,7 @@ impl Draft<'_> {
         let question = question_of(&call);
         let shown = display::shown(call.arguments(), SHOWN_LIMIT);
         let preview = prepared.as_ref().and_then(|prepared| prepared.preview.as_deref());
-        let preview = preview.map(|text| cut_preview(&display::reveal(text)));
+        let preview = preview.map(cut_preview);
         let cut = preview.as_ref().is_some_and(|preview| !preview.complete);
         let complete = shown.complete && !cut;
         let binding = prepared.map(|prepared| Binding::new(call.arguments(), prepared.facts));
@@ -364,9 +364,12 @@ fn options(spec: &ToolSpec, complete: bool) -> Vec<Choice> {
     all.into_iter().filter(left).collect()
 }
 
-fn cut_preview(text: &str) -> display::Shown {
+fn cut_preview(preview: &str) -> display::Shown {
+    let masked = display::mask_text(preview);
+    let complete = masked == preview;
+    let text = display::reveal(&masked);
     match text.char_indices().nth(SHOWN_LIMIT) {
-        None => display::Shown { text: text.to_owned(), complete: true },
+        None => display::Shown { text: text.into_owned(), complete },
         Some((end, _)) => {
             let (start, rest) = text.split_at_checked(end).unwrap_or_default();
             let left_out = rest.chars().count();
