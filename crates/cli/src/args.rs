@@ -3,9 +3,13 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use agent_world_core::Timestamp;
+use agent_world_core::audit::What;
 use agent_world_core::command::Scope;
 use anyhow::Result;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::Value;
 
@@ -20,6 +24,7 @@ Agent World runs LLM agents that act under human control.
   agent-world approvals list                   what waits for a decision, in all worlds
   agent-world approvals approve ID             decide, also while nothing runs
   agent-world resume                           go on with what was accepted or decided meanwhile
+  agent-world audit --since 2h                 who did, asked for and decided what
   agent-world verify                           check that nobody changed the log
 
 `agent-world --help` lists everything, `agent-world COMMAND --help` explains one command.
@@ -64,6 +69,10 @@ pub enum Command {
     /// Shows what is in the log
     #[command(subcommand)]
     Events(Events),
+    /// Who did, asked for and decided what, by which rule and with which result
+    Audit(Audit),
+    /// How tools are used: calls, outcomes, answers, times
+    Stats(Stats),
     /// Checks the log's hash chains, and that everything looked up says what the log says
     Verify(Verify),
 }
@@ -283,6 +292,63 @@ pub struct Tail {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+WHEN is a moment such as 2026-11-15T05:59:00Z or 2026-11-15, or how long ago: 90s, 30m, 2h, 3d, 1w.
+Times are shown in UTC. Nothing that looks like a secret is in the audit.
+
+Examples:
+  agent-world audit --tool shell_cmd --kind decided
+  agent-world audit --call call_01m7ewk6wd59f78rxr2nrhe2rk
+  agent-world audit --json > audit.jsonl")]
+pub struct Audit {
+    /// Only of this world, which may be deleted
+    #[arg(short, long)]
+    pub world: Option<String>,
+    /// Only of this chat
+    #[arg(short, long)]
+    pub chat: Option<String>,
+    /// Only what this agent did or asked for
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// Only about this tool
+    #[arg(long)]
+    pub tool: Option<String>,
+    /// Only about this tool call
+    #[arg(long, value_name = "ID")]
+    pub call: Option<String>,
+    /// Only entries of this kind
+    #[arg(long, value_parser = PossibleValuesParser::new(What::KINDS))]
+    pub kind: Option<String>,
+    /// Only what this person decided or changed, also by a permission; `nobody` where nobody could be asked
+    #[arg(long, value_name = "WHO")]
+    pub actor: Option<String>,
+    /// Only since then
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    pub since: Option<Timestamp>,
+    /// Only before then
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    pub until: Option<Timestamp>,
+    /// How many of the newest; otherwise 50, and with --json all
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// One JSON object per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+ok are calls that completed, not are those that ended in another way; yes and no are answers to what was asked, and no
+answer in time is a no. mean and max are the times that runs took.")]
+pub struct Stats {
+    /// Only of this world, which may be deleted
+    #[arg(short, long)]
+    pub world: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct Verify {
     /// Only this world
     #[arg(short, long)]
@@ -305,6 +371,28 @@ impl From<Reach> for Scope {
 pub fn print_introduction() -> Result<Exit> {
     std::io::stdout().write_all(INTRODUCTION.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// A moment, or how long ago it was.
+fn moment(text: &str) -> Result<Timestamp, String> {
+    let given = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
+    if let Ok(moment) = given {
+        return Ok(moment);
+    }
+    let unclear =
+        || format!("`{text}` is no time; write 2026-11-15T05:59:00Z, 2026-11-15, 30m, 2h or 3d");
+    let number = text.trim_end_matches(|last: char| last.is_ascii_alphabetic());
+    let seconds: u64 = match text.strip_prefix(number) {
+        Some("s") => 1,
+        Some("m") => 60,
+        Some("h") => 3_600,
+        Some("d") => 86_400,
+        Some("w") => 7 * 86_400,
+        _ => return Err(unclear()),
+    };
+    let number: u64 = number.parse().map_err(|_| unclear())?;
+    let ago = Duration::from_secs(number.saturating_mul(seconds));
+    Timestamp::now().checked_sub(ago).map_err(|_| unclear())
 }
 
 fn parse_json(text: &str) -> Result<Value, String> {
@@ -336,6 +424,20 @@ mod tests {
         }
         without.sort();
         assert_eq!(without, ["chat", "delete"]);
+    }
+
+    #[test]
+    fn a_moment_is_a_time_a_day_or_how_long_ago() {
+        let moment = |text: &str| moment(text).map(|at| at.to_string());
+        assert_eq!(moment("2026-11-15T05:59:00+01:00").unwrap(), "2026-11-15T04:59:00Z");
+        assert_eq!(moment("2026-11-15").unwrap(), "2026-11-15T00:00:00Z");
+        let ago = super::moment("2h").unwrap();
+        let passed = Timestamp::now().duration_since(ago).as_secs();
+        assert!((7_200..7_260).contains(&passed), "{passed}");
+        for wrong in ["", "2", "h", "2 hours", "-2h", "99999999999999999999d", "9999999999w", "now"]
+        {
+            assert!(moment(wrong).unwrap_err().contains("is no time"), "{wrong}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod args;
+mod audit;
 mod chat;
 mod data;
 mod demo_world;
@@ -17,6 +18,7 @@ mod send;
 mod settings;
 mod setup;
 mod signals;
+mod stats;
 mod verify;
 mod wire;
 mod words;
@@ -61,6 +63,8 @@ async fn carry_out(command: Command, data: DataFolder) -> Result<Exit> {
         Command::Approvals(wanted) => approvals::run(data, wanted).await,
         Command::World(wanted) => world::run(data, wanted).await,
         Command::Events(args::Events::Tail(wanted)) => events::tail(data, wanted).await,
+        Command::Audit(wanted) => audit::run(data, wanted).await,
+        Command::Stats(wanted) => stats::run(data, wanted).await,
         Command::Verify(wanted) => verify::run(data, wanted).await,
     }
 }

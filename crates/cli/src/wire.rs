@@ -2,12 +2,13 @@
 //! Used wherever `--json` is offered. A format of its own: what is stored may change without it. Secrets in
 //! arguments and in the log are masked; what somebody said and what a tool gave back are handed on as they are.
 
+use agent_world_core::audit::Statistics;
 use agent_world_core::config::World;
 use agent_world_core::display::mask_secrets;
 use agent_world_core::event::{Decider, Decision, Permission};
 use agent_world_core::ids::ChatId;
 use agent_world_core::view::{ApprovalState, ApprovalView, CallView, ChatView, MessageView};
-use agent_world_store::StoredEvent;
+use agent_world_store::{Audited, StoredEvent};
 use serde_json::{Map, Value, json};
 
 pub fn message(chat: &ChatId, view: &MessageView) -> Value {
@@ -41,6 +42,7 @@ pub fn call(chat: &ChatId, view: &CallView) -> Value {
         "ended_at": view.ended_at,
         "duration_ms": duration.map(|(from, to)| to.as_millisecond() - from.as_millisecond()),
         "result": view.output.as_ref().map(|output| &output.text),
+        "result_whole": view.output.as_ref().and_then(|output| output.whole.as_deref()),
         "details": view.output.as_ref().map(|output| &output.details),
     })
 }
@@ -172,6 +174,50 @@ fn write_arguments(arguments: &mut Value) {
     if !arguments.is_string() {
         *arguments = Value::String(arguments.to_string());
     }
+}
+
+/// An entry of the audit. Its secrets were masked when it was written.
+pub fn audited(audited: &Audited) -> Value {
+    let entry = &audited.entry;
+    let mut data = json!(entry.what);
+    if let Some(fields) = data.as_object_mut() {
+        fields.remove("kind");
+    }
+    json!({
+        "seq": audited.position,
+        "at": entry.at,
+        "kind": entry.what.kind(),
+        "world_id": entry.world,
+        "chat_id": entry.chat,
+        "agent_id": entry.agent,
+        "tool": entry.tool,
+        "tool_call_id": entry.call,
+        "approval_id": entry.approval,
+        "actor": entry.actor,
+        "rule": entry.rule,
+        "data": data,
+    })
+}
+
+pub fn statistics(sums: &Statistics) -> Value {
+    json!({
+        "world_id": sums.world,
+        "tool": sums.tool,
+        "agent_id": sums.agent,
+        "calls": sums.calls,
+        "outcomes": sums.outcomes,
+        "approvals": {
+            "asked": sums.asked,
+            "approved": sums.approved,
+            "denied": sums.denied,
+            "expired": sums.expired,
+        },
+        "runs": sums.runs,
+        "mean_ms": sums.mean_ms(),
+        "max_ms": (sums.runs > 0).then_some(sums.longest_ms),
+        "first_at": sums.first,
+        "last_at": sums.last,
+    })
 }
 
 pub fn chat(view: &ChatView) -> Value {

@@ -70,7 +70,8 @@ pub fn excerpt(text: &str) -> String {
     shortened(&mask_text(text))
 }
 
-fn cut(line: &str, most: usize) -> String {
+/// The beginning of a line, with a mark where the rest is missing.
+pub fn cut(line: &str, most: usize) -> String {
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn an_end_names_its_exit_code_and_shows_the_output() {
-        let output = Output { text: "hi\n".to_owned(), details: json!({"exit_code": 0}) };
+        let output = Output { details: json!({"exit_code": 0}), ..Output::text("hi\n") };
         assert_eq!(ended(Outcome::Completed, &output), "completed, exit code 0\nhi");
         assert_eq!(ended(Outcome::Timeout, &Output::text("")), "timed out");
     }

@@ -14,6 +14,8 @@ mod home;
 
 #[path = "cli/approvals.rs"]
 mod approvals;
+#[path = "cli/auditing.rs"]
+mod auditing;
 #[path = "cli/chat.rs"]
 mod chat;
 #[path = "cli/first_use.rs"]

@@ -114,6 +114,11 @@ impl fmt::Debug for Hash {
 }
 
 impl Hash {
+    /// The SHA-256 of some content.
+    pub fn of(content: &[u8]) -> Self {
+        Self(Sha256::digest(content).into())
+    }
+
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::Timestamp;
 use crate::binding::{Binding, Facts};
+use crate::chain::Hash;
 use crate::config::{Location, Mode, ToolSpec};
 use crate::ids::{AgentId, ApprovalId, CallId, ChatId, GrantId, MessageId, TurnId, WorldId};
 use crate::item::{Finish, Item, Part, Usage};
@@ -342,13 +343,26 @@ pub enum Outcome {
     Cancelled,
 }
 
-/// What a tool gave back, whole.
+/// What a tool gave back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
+    /// All of it or, where `whole` says that there is more, its beginning and end with a note in between.
     pub text: String,
     /// Facts beside the text: exit code, structured content.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub details: Value,
+    /// The whole text, where it was too long to be kept here. Stored durably before the event that names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Box<Whole>>,
+}
+
+/// Names a text that is stored once, beside the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Whole {
+    /// SHA-256 of the text.
+    pub digest: Hash,
+    pub characters: u64,
+    pub bytes: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -499,7 +513,18 @@ impl Event {
 
 impl Output {
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), details: Value::Null }
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+impl Whole {
+    pub fn of(text: &str) -> Self {
+        let characters = text.chars().count();
+        Self {
+            digest: Hash::of(text.as_bytes()),
+            characters: u64::try_from(characters).unwrap_or(u64::MAX),
+            bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod apply;
 pub mod arguments;
+pub mod audit;
 pub mod binding;
 pub mod chain;
 pub mod chat;
@@ -18,6 +19,7 @@ pub mod event;
 pub mod fork;
 pub mod ids;
 pub mod item;
+pub mod long_result;
 pub mod mention;
 pub mod nesting;
 pub mod outstanding;

@@ -10,15 +10,13 @@ use serde_json::{Map, Value};
 use crate::chain::Recorded;
 use crate::config::{Agent, Mode, Rules, ToolSpec};
 use crate::event::{
-    Copied, Decision, Event, Message, Outcome, Output, Position, ReplyRecorded, SetAside,
-    ToolCalled, ToolFinished, Waiting,
+    Copied, Decision, Event, Message, Outcome, Position, ReplyRecorded, SetAside, ToolCalled,
+    ToolFinished, Waiting,
 };
 use crate::ids::{AgentId, CallId, MessageId};
 use crate::item::{Item, MessageItem, Part, Role};
+use crate::long_result::shortened;
 use crate::sender::Sender;
-
-/// The tool by which a model reads on where a result was cut.
-pub const READ_RESULT: &str = "read_tool_result";
 
 /// Everything one model call is given.
 #[derive(Clone, Debug)]
@@ -378,7 +376,7 @@ fn heard(message: &Message) -> Item {
 }
 
 fn result_text(finished: &ToolFinished, edited: Option<&str>, limit: usize) -> String {
-    let mut text = cut_result(&finished.call, &finished.output, limit);
+    let mut text = shortened(&finished.call, &finished.output, limit);
     if finished.outcome == Outcome::Timeout {
         text = format!("timed out and was killed. {text}");
     }
@@ -388,23 +386,6 @@ fn result_text(finished: &ToolFinished, edited: Option<&str>, limit: usize) -> S
         }
         None => text,
     }
-}
-
-/// The beginning and the end of a long result, with a note of what is missing and how to read it. The end often
-/// says how it went.
-fn cut_result(call: &CallId, output: &Output, limit: usize) -> String {
-    let total = output.text.chars().count();
-    if total <= limit {
-        return output.text.clone();
-    }
-    let from = limit - limit / 5;
-    let to = total - limit / 5;
-    let head: String = output.text.chars().take(from).collect();
-    let tail: String = output.text.chars().skip(to).collect();
-    format!(
-        "{head}\n[cut: characters {from} to {to} of {total} are not shown; read them with \
-         {READ_RESULT} {{\"call_id\": \"{call}\", \"offset\": {from}}}]\n{tail}"
-    )
 }
 
 /// Fills `{{name}}` from the world's variables, once; what a variable holds is not filled again.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::Timestamp;
 use crate::apply::apply;
+use crate::audit::{self, Entry};
 use crate::binding::Binding;
 use crate::chain::Recorded;
 use crate::chat::{Call, CallState, Chat, Phase};
@@ -44,6 +45,8 @@ pub enum Row {
     Rule(Rule),
     /// Add to the sums.
     Usage(UsageView),
+    /// Insert at the position of the chat's event of this number. Never changed or removed.
+    Audit { seq: u64, entry: Box<Entry> },
 }
 
 /// A message as a client reads it: said, made of tool calls, a tool's result, or a notice.
@@ -199,11 +202,14 @@ pub enum Doing {
 /// What one event changes in the read models, given the state right before and right after it.
 pub fn rows(before: &Chat, after: &Chat, recorded: &Recorded) -> Vec<Row> {
     let position = Position { seq: recorded.seq, index: 0 };
-    match &recorded.event {
+    let mut rows = match &recorded.event {
         Event::HistoryCut { position, .. } => vec![Row::MessagesCut(*position)],
         Event::HistoryCopied { events } => copied_rows(recorded.seq, events),
         event => event_rows(before, after, event, Place { position, at: recorded.at }),
-    }
+    };
+    let entry = audit::entry(before, after, recorded);
+    rows.extend(entry.map(|entry| Row::Audit { seq: recorded.seq, entry: Box::new(entry) }));
+    rows
 }
 
 /// Where and when something stands in a chat.

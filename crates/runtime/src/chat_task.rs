@@ -27,6 +27,7 @@ use crate::error::Error;
 use crate::history::History;
 use crate::kill_point;
 use crate::ledger::{Committed, Ledger, Terms};
+use crate::results;
 use questions::Questions;
 
 /// Pause before a write that must happen is tried again.
@@ -685,6 +686,8 @@ impl ChatTask {
             Effect::RunTool { .. } => self.start_tool(command).await,
             Effect::FinishTool { .. } => {
                 kill_point::reached(kill_point::TOOL_ENDED);
+                let world = &self.ledger.chat.world;
+                let command = results::set_apart(&self.shared, world, command).await;
                 self.must_record(command).await;
             }
             _ => {

@@ -14,6 +14,7 @@ mod kill_point;
 mod ledger;
 mod read_result;
 mod recover;
+mod results;
 mod standing;
 mod toolbox;
 mod with_tools;

@@ -11,6 +11,8 @@ mod types;
 pub mod verify;
 
 use agent_world_core::Timestamp;
+use agent_world_core::audit::Statistics;
+use agent_world_core::chain::Hash;
 use agent_world_core::config::World;
 use agent_world_core::ids::{ApprovalId, CallId, ChatId, MessageId, RuleId, WorldId};
 use agent_world_core::outstanding::Wake;
@@ -22,8 +24,9 @@ pub use error::Error;
 pub use memory::Memory;
 pub use sqlite::Sqlite;
 pub use types::{
-    Append, Appended, ApprovalFilter, Changes, Epoch, Idempotency, Lease, Loaded, MessagePage,
-    NodeId, Scope, Snapshot, StoredEvent, UsageScope, UsageTotal, WorldChange, WorldWrite,
+    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Epoch, Idempotency,
+    Lease, Loaded, MessagePage, NodeId, ResultPiece, Scope, Snapshot, StoredEvent, UsageScope,
+    UsageTotal, WorldChange, WorldWrite,
 };
 
 /// A durable home for worlds and the logs of their chats.
@@ -39,7 +42,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn world(&self, id: &WorldId) -> Result<Option<World>, Error>;
     /// All worlds, by id.
     async fn worlds(&self) -> Result<Vec<World>, Error>;
-    /// Removes a world, its chats' logs and all that was derived from them.
+    /// Removes a world, its chats' logs and all that was derived from them but the audit, which outlives it.
     async fn delete_world(&self, id: &WorldId, change: WorldChange) -> Result<(), Error>;
     /// Takes back a rule that somebody granted with `always`.
     async fn revoke_rule(
@@ -125,4 +128,26 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn grants(&self, chat: &ChatId) -> Result<Vec<Grant>, Error>;
     /// Sums of the tokens used, one for each agent and one for what no agent used.
     async fn usage(&self, scope: &UsageScope) -> Result<Vec<UsageTotal>, Error>;
+
+    // The audit: written with the events it tells of, never edited, and kept when a world is deleted.
+
+    /// Entries that fit a filter, oldest first. A page may be shorter than the limit only at the end.
+    async fn audit(&self, filter: &AuditFilter, page: AuditPage) -> Result<Vec<Audited>, Error>;
+    /// How tools were used, of one world or of all: one for each world, tool and agent, in that order. A world that was
+    /// made again under the same name goes on with the numbers of its namesake, as its audit does.
+    async fn statistics(&self, world: Option<&WorldId>) -> Result<Vec<Statistics>, Error>;
+
+    // Results too long for the log. Each is stored once in its world, and removed with it.
+
+    /// Makes a text durable, and names it by its digest. Done before the event that names it is appended: if that never
+    /// comes, nobody asks for the text, which is harmless. A text that is there already is not stored again.
+    async fn keep_result(&self, world: &WorldId, text: String) -> Result<Hash, Error>;
+    /// A part of a long result, by characters; empty behind its end. None where there is no such result.
+    async fn result(
+        &self,
+        world: &WorldId,
+        digest: Hash,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Option<ResultPiece>, Error>;
 }

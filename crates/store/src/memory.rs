@@ -3,6 +3,7 @@
 //! Behaves like the others and is deterministic. It can be told to fail, to die and to be started again as another
 //! process would be; see `faults`. Never holds its lock over an await.
 
+mod audit;
 mod chats;
 mod data;
 pub mod faults;
@@ -10,6 +11,8 @@ pub mod faults;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_world_core::Timestamp;
+use agent_world_core::audit::Statistics;
+use agent_world_core::chain::Hash;
 use agent_world_core::chat::Life;
 use agent_world_core::config::World;
 use agent_world_core::ids::{ApprovalId, CallId, ChatId, MessageId, RuleId, WorldId};
@@ -23,8 +26,9 @@ use self::faults::{Fault, Faults, Operation, Sabotage};
 use crate::Store;
 use crate::error::Error;
 use crate::types::{
-    Append, Appended, ApprovalFilter, Changes, Epoch, Lease, Loaded, MessagePage, NodeId, Scope,
-    StoredEvent, UsageScope, UsageTotal, WorldChange, WorldWrite,
+    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Epoch, Lease,
+    Loaded, MessagePage, NodeId, ResultPiece, Scope, StoredEvent, UsageScope, UsageTotal,
+    WorldChange, WorldWrite,
 };
 
 /// A handle of one process; clones are handles of the same process.
@@ -311,5 +315,27 @@ impl Store for Memory {
                 chats::totals(used.filter(|((of, _), _)| of.as_ref() == Some(turn)))
             }
         })
+    }
+
+    async fn audit(&self, filter: &AuditFilter, page: AuditPage) -> Result<Vec<Audited>, Error> {
+        self.read("audit", |data| data.audit.page(filter, page))
+    }
+
+    async fn statistics(&self, world: Option<&WorldId>) -> Result<Vec<Statistics>, Error> {
+        self.read("statistics", |data| data.audit.statistics(world))
+    }
+
+    async fn keep_result(&self, world: &WorldId, text: String) -> Result<Hash, Error> {
+        self.write("keep_result", |data| data.keep_result(world, text))
+    }
+
+    async fn result(
+        &self,
+        world: &WorldId,
+        digest: Hash,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Option<ResultPiece>, Error> {
+        self.read("result", |data| data.result(world, digest, offset, limit))
     }
 }

@@ -2,11 +2,14 @@
 //! Used by every store, so that all agree. Never reads or writes anything itself.
 
 use agent_world_core::Timestamp;
+use agent_world_core::audit::{self, Entry};
 use agent_world_core::chain::{Hash, Head, Sealed};
 use agent_world_core::chat::Life;
 use agent_world_core::config::World;
 use agent_world_core::event::FORMAT;
+use agent_world_core::ids::WorldId;
 use agent_world_core::outstanding::Wake;
+use agent_world_core::view::Row;
 
 use crate::error::Error;
 use crate::types::{Append, WorldChange};
@@ -27,7 +30,27 @@ pub(crate) fn check_order(append: &Append) -> Result<(), Error> {
             return Err(Error::Misplaced { chat: append.chat.clone(), why });
         }
     }
+    for row in &append.rows {
+        if let Row::Audit { seq: told, .. } = row
+            && (*told <= append.expected.seq || *told > seq)
+        {
+            let why = format!("its audit tells of event {told}, which is not among them");
+            return Err(Error::Misplaced { chat: append.chat.clone(), why });
+        }
+    }
     Ok(())
+}
+
+/// Where an event of an append came to stand, given the positions of all of them.
+pub(crate) fn position_of(append: &Append, positions: &[u64], seq: u64) -> Option<u64> {
+    let index = seq.checked_sub(append.expected.seq + 1)?;
+    positions.get(usize::try_from(index).ok()?).copied()
+}
+
+/// What the audit tells of a change of a world.
+pub(crate) fn entry_of_change(world: &WorldId, change: &WorldChange) -> Entry {
+    let WorldChange { entity, action, id, by, at, settings: _ } = change;
+    audit::of_change(audit::Change { world, at: *at, by, entity, action, id })
 }
 
 /// Where the chat's log ends once the append is written.

@@ -5,9 +5,11 @@
 //! Opened by `cli` and by tests.
 
 mod append;
+mod audit;
 mod connection;
 mod queries;
 mod reader;
+mod results;
 mod rows;
 mod schema;
 mod worlds;
@@ -19,6 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_world_core::Timestamp;
+use agent_world_core::audit::Statistics;
+use agent_world_core::chain::Hash;
 use agent_world_core::config::World;
 use agent_world_core::ids::{ApprovalId, CallId, ChatId, MessageId, RuleId, WorldId};
 use agent_world_core::outstanding::Wake;
@@ -28,13 +32,15 @@ use async_trait::async_trait;
 
 use self::append::{Prepared, SetWake};
 use self::reader::Readers;
+use self::results::KeepResult;
 use self::worlds::{DeleteWorld, RevokeRule};
 use self::writer::Writer;
 use crate::Store;
 use crate::error::Error;
 use crate::types::{
-    Append, Appended, ApprovalFilter, Changes, Epoch, Lease, Loaded, MessagePage, NodeId, Scope,
-    StoredEvent, UsageScope, UsageTotal, WorldChange, WorldWrite,
+    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Epoch, Lease,
+    Loaded, MessagePage, NodeId, ResultPiece, Scope, StoredEvent, UsageScope, UsageTotal,
+    WorldChange, WorldWrite,
 };
 
 pub use self::connection::Options;
@@ -286,5 +292,30 @@ impl Store for Sqlite {
     async fn usage(&self, scope: &UsageScope) -> Result<Vec<UsageTotal>, Error> {
         let scope = scope.clone();
         self.read(move |connection| queries::usage(connection, &scope)).await
+    }
+
+    async fn audit(&self, filter: &AuditFilter, page: AuditPage) -> Result<Vec<Audited>, Error> {
+        let filter = filter.clone();
+        self.read(move |connection| audit::page(connection, &filter, page)).await
+    }
+
+    async fn statistics(&self, world: Option<&WorldId>) -> Result<Vec<Statistics>, Error> {
+        let world = world.cloned();
+        self.read(move |connection| audit::statistics(connection, world.as_ref())).await
+    }
+
+    async fn keep_result(&self, world: &WorldId, text: String) -> Result<Hash, Error> {
+        self.shared.writer.write(KeepResult::new(world.clone(), text)).await
+    }
+
+    async fn result(
+        &self,
+        world: &WorldId,
+        digest: Hash,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Option<ResultPiece>, Error> {
+        let world = world.clone();
+        self.read(move |connection| results::piece(connection, &world, digest, offset, limit)).await
     }
 }

@@ -2,11 +2,12 @@
 //! Used by every store and its callers. Plain data, no behaviour.
 
 use agent_world_core::Timestamp;
+use agent_world_core::audit::Entry;
 use agent_world_core::chain::{Head, Sealed};
 use agent_world_core::chat::Life;
 use agent_world_core::config::World;
 use agent_world_core::event::Position;
-use agent_world_core::ids::{AgentId, ChatId, TurnId, WorldId};
+use agent_world_core::ids::{AgentId, CallId, ChatId, TurnId, WorldId};
 use agent_world_core::item::Usage;
 use agent_world_core::outstanding::Wake;
 use agent_world_core::view::{ChatView, Row};
@@ -133,6 +134,48 @@ pub struct ApprovalFilter {
     pub world: Option<WorldId>,
     pub chat: Option<ChatId>,
     pub agent: Option<AgentId>,
+}
+
+/// An entry of the audit, at the position of the event it tells of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Audited {
+    pub position: u64,
+    pub entry: Entry,
+}
+
+/// Entries that fit all that is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    pub world: Option<WorldId>,
+    pub chat: Option<ChatId>,
+    pub agent: Option<AgentId>,
+    pub tool: Option<String>,
+    pub call: Option<CallId>,
+    /// One of `What::KINDS`.
+    pub kind: Option<String>,
+    /// A person's name, or `nobody`; see `Actor::person`.
+    pub actor: Option<String>,
+    /// Not before this moment.
+    pub since: Option<Timestamp>,
+    /// Before this moment.
+    pub until: Option<Timestamp>,
+}
+
+/// A window on the audit, always given oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditPage {
+    /// The first entries after a position.
+    After(u64, usize),
+    /// The last entries before a position, or the last of all.
+    Before(Option<u64>, usize),
+}
+
+/// A part of a long result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultPiece {
+    pub text: String,
+    /// How long the whole result is.
+    pub characters: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! the log says.
 //! Called by `agent-world verify`, the simulation and tests. Only reads, through the same trait as everybody else.
 
+mod audit;
 mod read_models;
 mod settings;
 
@@ -38,6 +39,8 @@ pub enum Broken {
     /// What the world allows and is set to is not what was decided.
     #[error("the {what} of world {world} are not what its log says: {why}")]
     Settings { world: WorldId, what: &'static str, why: String },
+    #[error("the audit of world {world} is not what its log says: {why}")]
+    Audit { world: WorldId, why: String },
     #[error("chat {0} does not exist")]
     UnknownChat(ChatId),
     #[error(transparent)]
@@ -67,7 +70,8 @@ pub async fn verify(store: &dyn Store, chat: &ChatId) -> Result<Verified, Broken
 }
 
 /// Walks a world's own log: the changes of its settings. It outlives the world. Then compares the settings and
-/// granted rules that are stored with those that the events of the world and its chats tell of.
+/// granted rules that are stored with those that the events of the world and its chats tell of, and the audit of its
+/// changes and the statistics with what they are made from.
 pub async fn verify_world(store: &dyn Store, world: &WorldId) -> Result<Verified, Broken> {
     let mut walk = Walk::new(format!("world {world}"));
     walk.through(store, &Scope::World(world.clone()), u64::MAX, |event, walk| {
@@ -82,6 +86,7 @@ pub async fn verify_world(store: &dyn Store, world: &WorldId) -> Result<Verified
     })
     .await?;
     settings::compare(store, world).await?;
+    audit::compare(store, world).await?;
     Ok(Verified { events: walk.head.seq, head: walk.head })
 }
 

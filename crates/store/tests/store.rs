@@ -15,12 +15,16 @@ mod teller;
 
 #[path = "store/appending.rs"]
 mod appending;
+#[path = "store/auditing.rs"]
+mod auditing;
 #[path = "store/deleting.rs"]
 mod deleting;
 #[path = "store/faults.rs"]
 mod faults;
 #[path = "store/looking_up.rs"]
 mod looking_up;
+#[path = "store/results.rs"]
+mod results;
 #[path = "store/sqlite_failing.rs"]
 mod sqlite_failing;
 #[path = "store/sqlite_sharing.rs"]

@@ -304,7 +304,7 @@ fn parts_too_deep_to_be_stored_are_refused() {
 fn facts_too_deep_to_be_stored_leave_a_note_beside_the_result() {
     let stage = play("tool clock(): allowed\nhuman: go\nada calls clock()\nstart 1");
     let details = (0..100).fold(json!(1), |inner, _| json!([inner]));
-    let output = Output { text: "noon".to_owned(), details };
+    let output = Output { details, ..Output::text("noon") };
     let call = stage.names.id("call", "1").into();
     let result = ToolResult::Completed(output);
     let events = stage.decide(Command::RecordToolResult { call, attempt: 1, result }).unwrap();

@@ -201,7 +201,7 @@ fn a_long_result_is_cut_with_a_note_and_stored_whole() {
             ada sees:
               user: time
               v1: clock()
-              v1 gave: 0123\n[cut: characters 4 to 9 of 10 are not shown; read them with read_tool_result {"call_id": "call 1", "offset": 4}]\n9
+              v1 gave: 0123\n[cut: characters 4 to 9 of 10 are not shown; read them with read_result {"id": "call 1", "offset": 4}]\n9
             owed: model call of turn 1
         "#]],
     );
@@ -226,7 +226,7 @@ fn a_result_is_cut_between_characters_and_not_when_it_fits() {
               v1: clock()
               v2: clock()
               v1 gave: äöü
-              v2 gave: äöü\n[cut: characters 3 to 4 of 4 are not shown; read them with read_tool_result {"call_id": "call 2", "offset": 3}]\n
+              v2 gave: äöü\n[cut: characters 3 to 4 of 4 are not shown; read them with read_result {"id": "call 2", "offset": 3}]\n
             owed: model call of turn 1
         "#]],
     );

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use agent_world_core::apply::apply;
+use agent_world_core::audit::Entry;
 use agent_world_core::chain::{Head, Recorded, Sealed, seal};
 use agent_world_core::chat::Chat;
 use agent_world_core::command::{Input, Rejection};
@@ -37,6 +38,7 @@ pub struct Tables {
     pub grants: BTreeMap<GrantId, Grant>,
     pub rules: Vec<Rule>,
     pub usage: Vec<UsageView>,
+    pub audit: Vec<Entry>,
 }
 
 impl Scene {
@@ -143,6 +145,7 @@ impl Tables {
             Row::GrantRevoked(grant) => assert!(self.grants.remove(&grant).is_some()),
             Row::Rule(rule) => self.rules.push(rule),
             Row::Usage(usage) => self.usage.push(usage),
+            Row::Audit { entry, .. } => self.audit.push(*entry),
         }
     }
 }

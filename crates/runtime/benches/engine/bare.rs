@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use agent_world_core::audit::{Entry, What};
 use agent_world_core::ids::{AgentId, ChatId, TurnId};
 use agent_world_core::outstanding::Wake;
 use agent_world_core::view::{ApprovalState, Row, UsageView};
 use agent_world_store::sqlite::Role;
 use agent_world_store::{Append, Sqlite};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use serde_json::json;
 
 use crate::cast;
 use crate::runtime;
@@ -27,6 +29,7 @@ enum BareRow {
     Call { id: String, document: String },
     Approval { id: String, agent: String, pending: bool, document: String },
     Usage(UsageView),
+    Audit { seq: u64, entry: Box<Entry>, document: String },
 }
 
 /// What becomes of the chat's own row.
@@ -86,6 +89,11 @@ fn encode(row: &Row) -> BareRow {
             document: serde_json::to_string(view).unwrap(),
         },
         Row::Usage(view) => BareRow::Usage(view.clone()),
+        Row::Audit { seq, entry } => BareRow::Audit {
+            seq: *seq,
+            document: json!({"actor": entry.actor, "what": entry.what}).to_string(),
+            entry: entry.clone(),
+        },
         other => panic!("no turn of this benchmark writes {other:?}"),
     }
 }
@@ -156,9 +164,10 @@ impl Bare {
                     event.hash.0
                 ])?;
         }
+        let last = transaction.last_insert_rowid();
         self.write_chat(transaction)?;
         for row in &self.rows {
-            self.write_row(transaction, row)?;
+            self.write_row(transaction, row, last)?;
         }
         if let Some(snapshot) = snapshot {
             transaction
@@ -200,8 +209,9 @@ impl Bare {
         &self,
         transaction: &Transaction<'_>,
         row: &BareRow,
+        last: i64,
     ) -> Result<(), rusqlite::Error> {
-        let Append { world, chat, .. } = &self.append;
+        let Append { world, chat, events, .. } = &self.append;
         match row {
             BareRow::Message { seq, index, id, document } => transaction
                 .prepare_cached(
@@ -233,7 +243,46 @@ impl Bare {
                     view.model,
                     world.as_str()
                 ])?,
+            BareRow::Audit { seq, entry, document } => {
+                // The events of an append stand one behind another.
+                let behind = number(events.last().unwrap().seq - seq);
+                write_entry(transaction, last - behind, entry, document)?
+            }
         };
         Ok(())
     }
+}
+
+fn write_entry(
+    transaction: &Transaction<'_>,
+    position: i64,
+    entry: &Entry,
+    document: &str,
+) -> Result<usize, rusqlite::Error> {
+    let duration = match &entry.what {
+        What::Finished { duration_ms, .. } => duration_ms.map(number),
+        _ => None,
+    };
+    transaction
+        .prepare_cached(
+            "INSERT INTO audit (position, at, kind, world, chat, agent, tool, call, approval, actor,
+                 rule, result, duration, document)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        )?
+        .execute(params![
+            position,
+            i64::try_from(entry.at.as_nanosecond()).unwrap(),
+            entry.what.kind(),
+            entry.world.as_str(),
+            entry.chat.as_ref().map(ChatId::as_str),
+            entry.agent.as_ref().map(AgentId::as_str),
+            entry.tool,
+            entry.call.as_ref().map(|id| id.as_str()),
+            entry.approval.as_ref().map(|id| id.as_str()),
+            entry.actor.person(),
+            entry.rule,
+            entry.what.result(),
+            duration,
+            document,
+        ])
 }

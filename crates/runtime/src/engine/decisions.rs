@@ -11,6 +11,7 @@ use super::Engine;
 use crate::effects::look::{self, Caller};
 use crate::error::Error;
 use crate::ledger::Committed;
+use crate::results;
 
 impl Engine {
     /// Decides a waiting request. Of racing answers exactly one takes effect; the others are told which.
@@ -99,7 +100,10 @@ impl Engine {
         output: Output,
         is_error: bool,
     ) -> Result<(), Error> {
-        let command = Command::RecordClientResult { call: call.clone(), output, is_error };
+        let mut command = Command::RecordClientResult { call: call.clone(), output, is_error };
+        if let Some(known) = self.shared.store.chat(chat).await? {
+            command = results::set_apart(&self.shared, &known.world, command).await;
+        }
         self.input(chat, command, None).await.map(drop)
     }
 }

@@ -53,7 +53,7 @@ impl ChatRecord {
         self.life == Life::Living && !self.view.activity.waiting.is_empty()
     }
 
-    /// Changes the chat's own read models; approvals and rules are kept elsewhere.
+    /// Changes the chat's own read models; approvals, rules and the audit are kept elsewhere.
     pub fn write(&mut self, row: &Row) {
         match row {
             Row::Message(view) => {
@@ -69,7 +69,7 @@ impl ChatRecord {
             Row::Grant(grant) => self.grants.push(grant.clone()),
             Row::GrantRevoked(id) => self.grants.retain(|grant| grant.id != *id),
             Row::Usage(view) => self.add_usage(view),
-            Row::Approval(_) | Row::Rule(_) => {}
+            Row::Approval(_) | Row::Rule(_) | Row::Audit { .. } => {}
         }
     }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use agent_world_core::Timestamp;
-use agent_world_core::chain::{Head, Sealed};
+use agent_world_core::audit::Entry;
+use agent_world_core::chain::{Hash, Head, Sealed};
 use agent_world_core::chat::Life;
 use agent_world_core::config::World;
 use agent_world_core::ids::{ApprovalId, ChatId, RuleId, WorldId};
@@ -13,15 +14,17 @@ use agent_world_core::outstanding::Wake;
 use agent_world_core::policy::Rule;
 use agent_world_core::view::{ApprovalState, ApprovalView, ChatView, Row};
 
+use super::audit::Audit;
 use super::chats::ChatRecord;
 use super::faults::Sabotage;
 use crate::error::Error;
 use crate::placing::{
-    AT_ONCE, check_order, check_settings, next_head, seal_change, tell_settings, wake_after,
-    wake_at,
+    AT_ONCE, check_order, check_settings, entry_of_change, next_head, position_of, seal_change,
+    tell_settings, wake_after, wake_at,
 };
 use crate::types::{
-    Append, Appended, ApprovalFilter, Changes, Loaded, Scope, StoredEvent, WorldChange, WorldWrite,
+    Append, Appended, ApprovalFilter, Changes, Loaded, ResultPiece, Scope, StoredEvent,
+    WorldChange, WorldWrite,
 };
 
 #[derive(Debug, Default)]
@@ -30,6 +33,10 @@ pub(super) struct Data {
     pub sabotage: Sabotage,
     pub chats: BTreeMap<ChatId, ChatRecord>,
     pub outcomes: BTreeMap<String, String>,
+    /// Outlives the worlds it tells of.
+    pub audit: Audit,
+    /// Long results, by the digest of their text.
+    results: BTreeMap<(WorldId, [u8; 32]), String>,
     worlds: BTreeMap<WorldId, WorldRecord>,
     /// Where each world's own log ends; it outlives the world.
     changes: BTreeMap<WorldId, Head>,
@@ -95,6 +102,7 @@ impl Data {
         self.worlds.remove(id);
         self.events.retain(|_, event| event.world != *id || event.chat.is_none());
         self.chats.retain(|_, chat| chat.world != *id);
+        self.results.retain(|(world, _), _| world != id);
         self.approvals.retain(|_, approval| approval.world != *id);
         let approvals = &self.approvals;
         self.approval_ordinals.retain(|_, ordinal| approvals.contains_key(ordinal));
@@ -131,7 +139,8 @@ impl Data {
         let head = self.changes.get(world).copied().unwrap_or_default();
         let sealed = seal_change(head, change)?;
         self.changes.insert(world.clone(), sealed.head());
-        self.store_event(world, None, sealed);
+        let position = self.store_event(world, None, sealed);
+        self.audit.insert(position, entry_of_change(world, change));
         Ok(())
     }
 
@@ -159,7 +168,7 @@ impl Data {
         let ordinal = self.next_ordinal();
         let fresh = || ChatRecord::new(ordinal, world.clone(), append.view.clone());
         let record = self.chats.entry(chat.clone()).or_insert_with(fresh);
-        record.positions.extend(positions);
+        record.positions.extend(&positions);
         record.head = next_head(append);
         record.life = append.life;
         record.wake_at = wake_after(append);
@@ -175,6 +184,11 @@ impl Data {
             match row {
                 Row::Approval(view) => self.write_approval(chat, view),
                 Row::Rule(rule) => self.add_rule(world, chat, position, rule),
+                Row::Audit { seq, entry } => {
+                    if let Some(position) = position_of(append, &positions, *seq) {
+                        self.audit.insert(position, Entry::clone(entry));
+                    }
+                }
                 _ => {}
             }
         }
@@ -232,6 +246,29 @@ impl Data {
                 chat.wake_at = Some(AT_ONCE);
             }
         }
+    }
+
+    pub fn keep_result(&mut self, world: &WorldId, text: String) -> Result<Hash, Error> {
+        if !self.worlds.contains_key(world) {
+            return Err(Error::UnknownWorld(world.clone()));
+        }
+        let digest = Hash::of(text.as_bytes());
+        self.results.insert((world.clone(), digest.0), text);
+        Ok(digest)
+    }
+
+    pub fn result(
+        &self,
+        world: &WorldId,
+        digest: Hash,
+        offset: u64,
+        limit: u64,
+    ) -> Option<ResultPiece> {
+        let text = self.results.get(&(world.clone(), digest.0))?;
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let piece = text.chars().skip(count(offset)).take(count(limit)).collect();
+        let characters = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+        Some(ResultPiece { text: piece, characters })
     }
 
     pub fn set_wake(

@@ -13,7 +13,9 @@ use rusqlite::{Connection, OptionalExtension, named_params, params};
 use super::rows::{self, Encoded, integer, moment};
 use super::writer::{Fault, Within, Write};
 use crate::error::Error;
-use crate::placing::{AT_ONCE, check_order, check_settings, next_head, wake_after, wake_at};
+use crate::placing::{
+    AT_ONCE, check_order, check_settings, next_head, position_of, wake_after, wake_at,
+};
 use crate::types::{Append, Appended, Idempotency, Snapshot};
 
 /// An append with everything turned into text.
@@ -63,13 +65,13 @@ impl Write for Prepared {
         let standing = self.check(within)?;
         let connection = within.connection;
         let Append { chat, world, .. } = &self.append;
-        let mut position = None;
+        let mut positions = Vec::with_capacity(self.append.events.len());
         for event in &self.append.events {
-            position = Some(insert_event(connection, world, Some(chat), event)?);
+            positions.push(insert_event(connection, world, Some(chat), event)?);
         }
         self.write_chat(connection, &standing)?;
         for row in &self.rows {
-            self.write_row(connection, row)?;
+            self.write_row(connection, row, &positions)?;
         }
         if let Some(snapshot) = &self.append.snapshot {
             write_snapshot(connection, chat, snapshot)?;
@@ -80,7 +82,8 @@ impl Write for Prepared {
         if let Some(idempotency) = &self.append.idempotency {
             self.write_outcome(connection, idempotency)?;
         }
-        Ok(Appended { position: position.map_or_else(|| newest(connection), Ok)? })
+        let last = positions.last().copied();
+        Ok(Appended { position: last.map_or_else(|| newest(connection), Ok)? })
     }
 }
 
@@ -171,7 +174,12 @@ impl Prepared {
         Ok(())
     }
 
-    fn write_row(&self, connection: &Connection, row: &Encoded) -> Result<(), rusqlite::Error> {
+    fn write_row(
+        &self,
+        connection: &Connection,
+        row: &Encoded,
+        positions: &[u64],
+    ) -> Result<(), rusqlite::Error> {
         let Append { chat, world, .. } = &self.append;
         match row {
             Encoded::Message { position, id, document } => connection
@@ -217,6 +225,10 @@ impl Prepared {
                 add_rule(connection, world, chat, [id.as_str(), document])?
             }
             Encoded::Usage(usage) => add_usage(connection, world, chat, usage)?,
+            Encoded::Audit { seq, entry } => match position_of(&self.append, positions, *seq) {
+                Some(position) => entry.insert(connection, position)?,
+                None => 0,
+            },
         };
         Ok(())
     }

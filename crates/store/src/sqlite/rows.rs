@@ -11,6 +11,7 @@ use agent_world_core::view::{ApprovalState, Row, UsageView};
 use rusqlite::Row as Columns;
 use serde::de::DeserializeOwned;
 
+use super::audit;
 use crate::error::Error;
 use crate::types::StoredEvent;
 
@@ -25,6 +26,7 @@ pub(super) enum Encoded {
     GrantRevoked(GrantId),
     Rule { id: RuleId, document: String },
     Usage(UsageView),
+    Audit { seq: u64, entry: audit::Encoded },
 }
 
 pub(super) fn encode(row: &Row) -> Result<Encoded, Error> {
@@ -52,6 +54,9 @@ pub(super) fn encode(row: &Row) -> Result<Encoded, Error> {
             Encoded::Rule { id: rule.id.clone(), document: serde_json::to_string(rule)? }
         }
         Row::Usage(view) => Encoded::Usage(view.clone()),
+        Row::Audit { seq, entry } => {
+            Encoded::Audit { seq: *seq, entry: audit::Encoded::new(entry.clone())? }
+        }
     })
 }
 

@@ -3,10 +3,22 @@
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
+use super::audit;
 use crate::error::Error;
 
 /// Each entry takes the schema one version further. Entries are never changed, only added.
-const MIGRATIONS: &[&str] = &[FIRST];
+const MIGRATIONS: &[Migration] = &[
+    Migration { tables: FIRST, fill: None },
+    Migration { tables: SECOND, fill: Some(audit::fill) },
+];
+
+/// New tables, and how they are filled from the log of an older file.
+struct Migration {
+    tables: &'static str,
+    fill: Option<Fill>,
+}
+
+type Fill = fn(&Connection) -> Result<(), Error>;
 
 /// Moments of events are nanoseconds, wake times milliseconds since 1970. `ordinal` keeps the order of arrival.
 /// Documents are JSON. An event without a chat belongs to its world's own log, which has its own numbers.
@@ -130,6 +142,59 @@ CREATE TABLE idempotency (
 ) WITHOUT ROWID;
 ";
 
+/// The audit belongs to no world and no chat: it is kept when they are deleted, and nothing in it can be changed or
+/// removed through SQL. `actor` is a person, `result` and `duration` (milliseconds) are what statistics count.
+/// Long results belong to their world.
+const SECOND: &str = "
+CREATE TABLE audit (
+    position INTEGER PRIMARY KEY, -- of the event it tells of, which may be gone with its world
+    at       INTEGER NOT NULL,
+    kind     TEXT NOT NULL,
+    world    TEXT NOT NULL,
+    chat     TEXT,
+    agent    TEXT,
+    tool     TEXT,
+    call     TEXT,
+    approval TEXT,
+    actor    TEXT,
+    rule     TEXT,
+    result   TEXT,
+    duration INTEGER,
+    document TEXT NOT NULL
+);
+CREATE INDEX audit_of_world ON audit(world);
+CREATE INDEX audit_of_chat ON audit(chat) WHERE chat IS NOT NULL;
+CREATE INDEX audit_of_call ON audit(call) WHERE call IS NOT NULL;
+CREATE INDEX audit_of_agent ON audit(agent) WHERE agent IS NOT NULL;
+CREATE INDEX audit_of_tool ON audit(tool) WHERE tool IS NOT NULL;
+CREATE INDEX audit_of_actor ON audit(actor) WHERE actor IS NOT NULL;
+CREATE INDEX audit_by_time ON audit(at);
+-- Everything that statistics need, so that they read nothing else.
+CREATE INDEX audit_counted ON audit(world, tool, agent, kind, result, duration, at)
+    WHERE kind IN ('called', 'requested', 'decided', 'expired', 'finished');
+CREATE TRIGGER audit_is_never_edited BEFORE UPDATE ON audit
+BEGIN SELECT raise(ABORT, 'the audit is never edited'); END;
+CREATE TRIGGER audit_is_never_removed BEFORE DELETE ON audit
+BEGIN SELECT raise(ABORT, 'the audit is never removed'); END;
+
+-- Results too long for the log, each once in its world. One that no event names was left by a process that ended
+-- before it wrote the event; nobody asks for it.
+CREATE TABLE results (
+    id         INTEGER PRIMARY KEY,
+    world      TEXT NOT NULL REFERENCES worlds(id) ON DELETE CASCADE,
+    digest     BLOB NOT NULL, -- SHA-256 of the text
+    characters INTEGER NOT NULL,
+    UNIQUE (world, digest)
+);
+-- In pieces of 8192 characters, so that a part is read without the whole.
+CREATE TABLE result_pieces (
+    result INTEGER NOT NULL REFERENCES results(id) ON DELETE CASCADE,
+    first  INTEGER NOT NULL, -- its first character's place in the text
+    text   TEXT NOT NULL,
+    UNIQUE (result, first)
+);
+";
+
 /// The schema this program writes.
 pub(super) const KNOWN: u32 = MIGRATIONS.len() as u32;
 
@@ -165,7 +230,10 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), Error> {
         )?;
     }
     for (version, migration) in (1..=KNOWN).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
-        transaction.execute_batch(migration)?;
+        transaction.execute_batch(migration.tables)?;
+        if let Some(fill) = migration.fill {
+            fill(&transaction)?;
+        }
         transaction.execute("UPDATE meta SET schema = ?1", [version])?;
     }
     transaction.commit()?;

@@ -9,10 +9,11 @@ use agent_world_core::policy::Rule;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::append::insert_event;
+use super::audit::Encoded;
 use super::rows::{self, integer};
 use super::writer::{Fault, Within, Write};
 use crate::error::Error;
-use crate::placing::{seal_change, tell_settings};
+use crate::placing::{entry_of_change, seal_change, tell_settings};
 use crate::types::{WorldChange, WorldWrite};
 
 #[derive(Debug)]
@@ -54,7 +55,7 @@ impl Write for WorldWrite {
                  ON CONFLICT (id) DO UPDATE SET version = excluded.version, document = excluded.document",
             )?
             .execute(params![id.as_str(), integer(world.version), document])?;
-        insert_event(connection, id, None, &event)?;
+        tell(connection, id, &self.change, &event)?;
         Ok(world)
     }
 }
@@ -72,9 +73,9 @@ impl Write for DeleteWorld {
         connection
             .prepare_cached("DELETE FROM events WHERE world = ?1 AND chat IS NOT NULL")?
             .execute([id.as_str()])?;
-        // All that was derived goes with the chats and the world that own it.
+        // All that was derived goes with the chats and the world that own it. The audit belongs to nobody and stays.
         connection.prepare_cached("DELETE FROM worlds WHERE id = ?1")?.execute([id.as_str()])?;
-        insert_event(connection, id, None, &event)?;
+        tell(connection, id, &self.change, &event)?;
         Ok(())
     }
 }
@@ -98,7 +99,7 @@ impl Write for RevokeRule {
         connection
             .prepare_cached("UPDATE worlds SET version = version + 1 WHERE id = ?1")?
             .execute([world.as_str()])?;
-        insert_event(connection, world, None, &event)?;
+        tell(connection, world, change, &event)?;
         Ok(())
     }
 }
@@ -134,11 +135,27 @@ fn granted(connection: &Connection, world: &WorldId) -> Result<Vec<Rule>, Error>
     Ok(granted)
 }
 
-fn version(connection: &Connection, id: &WorldId) -> Result<Option<u64>, rusqlite::Error> {
+pub(super) fn version(
+    connection: &Connection,
+    id: &WorldId,
+) -> Result<Option<u64>, rusqlite::Error> {
     connection
         .prepare_cached("SELECT version FROM worlds WHERE id = ?1")?
         .query_row([id.as_str()], |row| row.get(0))
         .optional()
+}
+
+/// Writes the event that tells of a change, and what the audit says of it.
+fn tell(
+    connection: &Connection,
+    world: &WorldId,
+    change: &WorldChange,
+    event: &Sealed,
+) -> Result<(), Fault> {
+    let entry = Encoded::new(Box::new(entry_of_change(world, change)))?;
+    let position = insert_event(connection, world, None, event)?;
+    entry.insert(connection, position)?;
+    Ok(())
 }
 
 /// The event that tells of a change. A world's own log outlives it: its last event says that it was deleted, and a

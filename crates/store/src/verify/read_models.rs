@@ -7,8 +7,8 @@ use std::fmt::Debug;
 use agent_world_core::apply::apply;
 use agent_world_core::chain::Sealed;
 use agent_world_core::chat::{Chat, Life};
-use agent_world_core::event::Position;
-use agent_world_core::ids::{AgentId, ChatId};
+use agent_world_core::event::{Copied, Event, Position, Whole};
+use agent_world_core::ids::{AgentId, CallId, ChatId, WorldId};
 use agent_world_core::item::Usage;
 use agent_world_core::policy::Grant;
 use agent_world_core::view::{ApprovalView, CallView, MessageView, Row, chat_view, rows};
@@ -16,13 +16,17 @@ use agent_world_core::view::{ApprovalView, CallView, MessageView, Row, chat_view
 use super::{Broken, PAGE};
 use crate::Store;
 use crate::error::Error;
-use crate::types::{ApprovalFilter, Loaded, MessagePage, Scope, UsageScope};
+use crate::types::{
+    ApprovalFilter, AuditFilter, AuditPage, Audited, Loaded, MessagePage, Scope, UsageScope,
+};
 
+/// Characters of a long result read at a time.
+const RESULT_PIECE: u64 = 100_000;
 /// How often a chat may move on while it is looked at.
 const TRIES: usize = 8;
 
-/// Folds a chat's log and compares all that is stored beside it: messages, calls, approvals, grants, usage, the
-/// chat's own view, and the snapshot.
+/// Folds a chat's log and compares all that is stored beside it: messages, calls, approvals, grants, usage, the audit,
+/// long results, the chat's own view, and the snapshot.
 pub async fn compare_read_models(store: &dyn Store, chat: &ChatId) -> Result<(), Broken> {
     for _ in 0..TRIES {
         let before = load(store, chat).await?;
@@ -48,10 +52,13 @@ struct Models {
     approvals: Vec<ApprovalView>,
     grants: Vec<Grant>,
     usage: BTreeMap<Option<AgentId>, (u64, Usage)>,
+    audit: Vec<Audited>,
+    /// Long results that the log names.
+    wholes: BTreeMap<CallId, Whole>,
 }
 
 impl Models {
-    fn write(&mut self, row: Row) {
+    fn write(&mut self, position: u64, row: Row) {
         match row {
             Row::Message(view) => {
                 self.messages.insert(view.position, view);
@@ -76,6 +83,22 @@ impl Models {
             }
             // A rule may be revoked without the chat's knowledge; see `settings`.
             Row::Rule(_) => {}
+            Row::Audit { entry, .. } => self.audit.push(Audited { position, entry: *entry }),
+        }
+    }
+}
+
+impl Models {
+    fn note_wholes(&mut self, event: &Event) {
+        match event {
+            Event::ToolFinished(finished) => {
+                let whole = finished.output.whole.as_deref();
+                self.wholes.extend(whole.map(|whole| (finished.call.clone(), *whole)));
+            }
+            Event::HistoryCopied { events } => {
+                events.iter().for_each(|Copied { event, .. }| self.note_wholes(event));
+            }
+            _ => {}
         }
     }
 }
@@ -104,7 +127,52 @@ impl Comparison<'_> {
             .into_iter()
             .map(|total| (total.agent, (total.model_calls, total.usage)))
             .collect();
-        self.same("usage", &usage, &models.usage)
+        self.same("usage", &usage, &models.usage)?;
+        self.same("audit", &self.audit().await?, &models.audit)?;
+        for (call, whole) in &models.wholes {
+            self.check_result(&chat.world, call, *whole).await?;
+        }
+        Ok(())
+    }
+
+    /// A text that stands beside the log must be the one that was recorded.
+    async fn check_result(
+        &self,
+        world: &WorldId,
+        call: &CallId,
+        whole: Whole,
+    ) -> Result<(), Broken> {
+        let mut text = String::new();
+        let mut offset = 0;
+        loop {
+            let piece = self.store.result(world, whole.digest, offset, RESULT_PIECE).await?;
+            let piece = piece.ok_or_else(|| {
+                self.differs("a result", format!("the text of call {call} is not stored"))
+            })?;
+            if piece.text.is_empty() {
+                break;
+            }
+            offset += RESULT_PIECE;
+            text.push_str(&piece.text);
+        }
+        if Whole::of(&text) != whole {
+            let why = format!("the text of call {call} is not the one that was recorded");
+            return Err(self.differs("a result", why));
+        }
+        Ok(())
+    }
+
+    async fn audit(&self) -> Result<Vec<Audited>, Error> {
+        let filter = AuditFilter { chat: Some(self.id.clone()), ..AuditFilter::default() };
+        let mut all: Vec<Audited> = Vec::new();
+        loop {
+            let after = all.last().map_or(0, |last| last.position);
+            let page = self.store.audit(&filter, AuditPage::After(after, PAGE)).await?;
+            if page.is_empty() {
+                return Ok(all);
+            }
+            all.extend(page);
+        }
     }
 
     /// The whole log folded, with the read models it makes; a snapshot on the way is compared.
@@ -122,7 +190,9 @@ impl Comparison<'_> {
                 let recorded = event.sealed.open().map_err(Error::from)?;
                 let before = chat.clone();
                 apply(&mut chat, &recorded);
-                rows(&before, &chat, &recorded).into_iter().for_each(|row| models.write(row));
+                let changed = rows(&before, &chat, &recorded);
+                changed.into_iter().for_each(|row| models.write(event.position, row));
+                models.note_wholes(&recorded.event);
                 match &loaded.snapshot {
                     Some(snapshot) if snapshot.seq == event.sealed.seq => {
                         // One that another version wrote is not used by anybody.

@@ -8,17 +8,21 @@ use agent_world_core::apply::apply;
 use agent_world_core::chain::{Head, Recorded, seal};
 use agent_world_core::chat::{Chat, Phase};
 use agent_world_core::command::{
-    Answer, AnswerApproval, Claims, Command, CreateChat, Input, PostMessage, Scope, ToolResult,
+    Answer, AnswerApproval, Claims, Command, CreateChat, Fork, Input, PostMessage, Scope,
+    ToolResult,
 };
 use agent_world_core::config::{Agent, Rules, ToolSpec, Tools, World};
 use agent_world_core::decide::decide;
-use agent_world_core::event::{Attendance, Output};
+use agent_world_core::event::{Attendance, ForkOrigin, Output, Position};
+use agent_world_core::fork::history_until;
 use agent_world_core::ids::{ApprovalId, CallId, ChatId, MessageId, TurnId, WorldId};
 use agent_world_core::item::{Item, Reply, Usage};
 use agent_world_core::outstanding::{outstanding, wake};
 use agent_world_core::sender::Sender;
 use agent_world_core::view::{Row, chat_view, rows};
-use agent_world_store::{Append, Appended, Error, Snapshot, Store, WorldChange, WorldWrite};
+use agent_world_store::{
+    Append, Appended, Error, MessagePage, Snapshot, Store, WorldChange, WorldWrite,
+};
 use serde_json::json;
 
 static MOMENTS: AtomicU64 = AtomicU64::new(0);
@@ -83,6 +87,21 @@ impl Teller {
             CreateChat { world: world.id.clone(), title: None, by: "ann".to_owned(), fork: None };
         teller.tell(Command::CreateChat(create)).await.unwrap();
         teller
+    }
+
+    /// Begins as a fork of another chat, with all of its history.
+    pub async fn begin_fork_of(&mut self, other: &Teller) {
+        let scope = agent_world_store::Scope::Chat(other.id());
+        let log = other.store.events(&scope, 0, 10_000).await.unwrap();
+        let log: Vec<Recorded> = log.iter().map(|event| event.sealed.open().unwrap()).collect();
+        let end = Position { seq: other.head.seq, index: 0 };
+        let page = MessagePage::Before(None, 1);
+        let last = other.store.messages(&other.id(), page).await.unwrap().remove(0);
+        let origin = ForkOrigin { chat: other.id(), message: last.id };
+        let fork = Some(Fork { origin, history: history_until(&log, end) });
+        let world = self.world.id.clone();
+        let create = CreateChat { world, title: None, by: "ann".to_owned(), fork };
+        self.tell(Command::CreateChat(create)).await.unwrap();
     }
 
     pub fn id(&self) -> ChatId {

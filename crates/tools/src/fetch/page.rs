@@ -141,7 +141,7 @@ impl Page {
             "status": status.as_u16(), "url": url.as_str(), "content_type": content_type,
             "bytes": body.len(), "truncated": is_cut,
         });
-        let output = Output { text, details };
+        let output = Output { details, ..Output::text(text) };
         if status.is_success() { Ok(output) } else { Err(Failure::Failed(output)) }
     }
 }

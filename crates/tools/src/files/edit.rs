@@ -285,6 +285,7 @@ fn edit(arguments: &Arguments, working_directory: Option<&Path>) -> Result<Outpu
     Ok(Output {
         text: format!("edited `{path}`: {replacements}, {lines}"),
         details: json!({ "path": path, "replacements": count, "bytes": edited.content.len() }),
+        ..Output::default()
     })
 }
 

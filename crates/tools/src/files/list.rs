@@ -186,7 +186,7 @@ impl Listing {
             "path": path, "entries": self.entries, "left_out": tally.left_out,
             "unreadable": tally.unreadable, "truncated": self.is_cut,
         });
-        Output { text, details }
+        Output { details, ..Output::text(text) }
     }
 }
 

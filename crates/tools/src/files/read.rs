@@ -131,6 +131,7 @@ fn binary(path: &str, size: u64, head: &[u8]) -> Output {
     Output {
         text: format!("`{path}` is binary{like}: {size} bytes, not shown"),
         details: json!({ "path": path, "bytes": size, "binary": true }),
+        ..Output::default()
     }
 }
 
@@ -323,7 +324,7 @@ impl Page {
             "path": path, "bytes": size, "lines": lines, "first_line": self.first,
             "last_line": last, "truncated": !ends_here,
         });
-        Ok(Output { text, details })
+        Ok(Output { details, ..Output::text(text) })
     }
 }
 

@@ -429,7 +429,7 @@ impl Report {
             "matches": self.matches, "files": self.files, "searched": self.searched,
             "binary": self.binary, "unreadable": unreadable, "truncated": self.is_full,
         });
-        Output { text, details }
+        Output { details, ..Output::text(text) }
     }
 }
 

@@ -222,6 +222,7 @@ fn write(arguments: &Arguments, working_directory: Option<&Path>) -> Result<Outp
     Ok(Output {
         text: format!("{done} `{path}` ({size} bytes)"),
         details: json!({ "path": path, "bytes": size, "created": done == "created" }),
+        ..Output::default()
     })
 }
 

@@ -146,7 +146,7 @@ impl Report {
         if text.is_empty() {
             text.push_str("(no output)");
         }
-        let output = Output { text, details: self.details() };
+        let output = Output { details: self.details(), ..Output::text(text) };
         match (self.ending.reason, closing) {
             (Reason::TimedOut(_), _) => Err(Failure::TimedOut(output)),
             (_, Some(_)) => Err(Failure::Failed(output)),
