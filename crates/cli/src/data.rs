@@ -14,6 +14,7 @@ const NAME: &str = "agent-world";
 const DATABASE: &str = "agent-world.db";
 /// Below it, each world has the folder its tools work in.
 const WORKSPACE: &str = "workspace";
+const RUNNING: &str = "running";
 
 #[derive(Clone, Debug)]
 pub struct DataFolder {
@@ -44,6 +45,13 @@ impl DataFolder {
 
     pub fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
+    }
+
+    /// Where running commands are noted, so that they can be found after a crash.
+    pub fn make_running(&self) -> Result<PathBuf> {
+        let path = self.path.join(RUNNING);
+        make_private(&path)?;
+        Ok(path)
     }
 
     // The folder may be one that others can look into. SQLite gives its further files the rights of this one.

@@ -35,6 +35,10 @@ use data::DataFolder;
 use exit::Exit;
 
 fn main() -> ExitCode {
+    // Started by itself to run somebody's command: then it is nothing else.
+    if let Some(ended) = agent_world_tools::launcher::main_if_asked() {
+        return ended;
+    }
     let arguments = Arguments::parse();
     match run(arguments) {
         Ok(exit) => exit.into(),

@@ -2,6 +2,7 @@
 //! Called by every command that posts, decides or works. One process works on a store; any other leaves its inputs
 //! there for it, and takes the work over when the first is gone.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,10 @@ use agent_world_llm::{Models, vendors};
 use agent_world_runtime::{Engine, Mode, Options};
 use agent_world_store::sqlite::Role;
 use agent_world_store::{self as store, Sqlite, Store};
+use agent_world_tools::fetch::{Fetch, FetchUrl};
+use agent_world_tools::launcher::Launcher;
 use agent_world_tools::shell::ShellCmd;
+use agent_world_tools::{Tool, files};
 use anyhow::{Context as _, Result};
 
 use crate::data::DataFolder;
@@ -58,12 +62,16 @@ impl Session {
     async fn start(data: DataFolder, store: Sqlite, mode: Mode) -> Result<Self> {
         let began = store.position().await?;
         let options = Options { poll: POLL, ..Options::default() };
-        let engine = Engine::builder(Arc::new(store))
-            .models(models(&data)?)
-            .tool(Arc::new(ShellCmd::new()))?
-            .options(options)
-            .mode(mode)
-            .start()?;
+        let running = data.make_running()?;
+        if mode == Mode::Worker {
+            end_leftovers(&running);
+        }
+        let mut builder =
+            Engine::builder(Arc::new(store)).models(models(&data)?).options(options).mode(mode);
+        for tool in tools(&data, &running) {
+            builder = builder.tool(tool)?;
+        }
+        let engine = builder.start()?;
         Ok(Self { data, engine, began })
     }
 
@@ -89,6 +97,32 @@ impl Session {
             }
             Err(store::Error::InUse { .. }) => Ok(false),
             Err(error) => Err(error).context(cannot_open(&self.data)),
+        }
+    }
+}
+
+/// What agents can do on this machine.
+pub fn tools(data: &DataFolder, running: &Path) -> Vec<Arc<dyn Tool>> {
+    let shell = ShellCmd::new()
+        .launched_by(Launcher::this_program())
+        .hiding([data.path().to_owned()])
+        .recording_in(running);
+    let mut tools = files::all();
+    tools.push(Arc::new(shell));
+    tools.push(Arc::new(FetchUrl::new(Fetch::default())));
+    tools
+}
+
+/// Ends the commands of a process that was killed, before anything else runs.
+fn end_leftovers(running: &Path) {
+    match ShellCmd::end_leftovers(running) {
+        Ok(ended) => {
+            for left in ended {
+                tracing::warn!(?left, "a command that an earlier process left behind was ended");
+            }
+        }
+        Err(error) => {
+            tracing::warn!(%error, "what earlier processes left running cannot be looked for");
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use agent_world_core::binding::{Facts, Prepared};
-use agent_world_core::config::{Approval, ToolSpec};
+use agent_world_core::config::{Approval, Sandbox, ToolSpec};
 use agent_world_core::event::Output;
 use async_trait::async_trait;
 use reqwest::redirect::Policy;
@@ -65,6 +65,8 @@ pub struct FetchUrl {
     timeout: Duration,
     /// Made when it is first needed: the machine's certificates take a while to read.
     client: Arc<OnceLock<Result<Client, String>>>,
+    /// The same for worlds that allow private addresses: it has connections of its own.
+    unbarred: Arc<OnceLock<FetchUrl>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -111,7 +113,20 @@ impl FetchUrl {
             names: Arc::new(System),
             timeout: TIMEOUT,
             client: Arc::new(OnceLock::new()),
+            unbarred: Arc::new(OnceLock::new()),
         }
+    }
+
+    /// The one that a world's settings ask for.
+    fn of(&self, sandbox: &Sandbox) -> &Self {
+        if !sandbox.private_addresses || self.settings.private_addresses {
+            return self;
+        }
+        self.unbarred.get_or_init(|| Self {
+            names: Arc::clone(&self.names),
+            timeout: self.timeout,
+            ..Self::new(Fetch { private_addresses: true, ..self.settings })
+        })
     }
 
     fn client(&self) -> Result<&Client, String> {
@@ -159,14 +174,15 @@ impl Tool for FetchUrl {
 
     async fn prepare(&self, intent: Intent<'_>) -> Result<Prepared, String> {
         let arguments = read(intent.arguments.clone())?;
-        let url = page::address(&arguments.url, self.may_reach)?;
+        let url = page::address(&arguments.url, self.of(intent.sandbox).may_reach)?;
         // As it is asked for, with letters of other alphabets spelled out.
         let facts = Facts::from([("url".to_owned(), Url::to_string(&url))]);
         Ok(Prepared { facts, preview: None })
     }
 
     async fn run(&self, invocation: Invocation) -> Result<Output, Failure> {
-        let Invocation { arguments, cancelled, .. } = invocation;
+        let Invocation { arguments, cancelled, sandbox, .. } = invocation;
+        let fetching = self.of(&sandbox);
         let arguments = read(arguments).map_err(Failure::text)?;
         tokio::select! {
             biased;
@@ -176,7 +192,7 @@ impl Tool for FetchUrl {
                 let text = format!("the page was not there within {seconds}s");
                 Err(Failure::TimedOut(Output::text(text)))
             }
-            result = self.fetch(&arguments) => result,
+            result = fetching.fetch(&arguments) => result,
         }
     }
 }

@@ -5,7 +5,9 @@
 
 pub mod fetch;
 pub mod files;
+pub mod launcher;
 pub mod person;
+pub mod sandbox;
 pub mod scripted;
 pub mod shell;
 pub mod watcher;

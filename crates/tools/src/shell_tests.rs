@@ -1,4 +1,5 @@
-//! Checks `shell_cmd` with real programs: how they end, what they are given, and that nothing of them is left.
+//! Checks `shell_cmd` without a launcher, with real programs: how they end, what they are given, and that nothing of their
+//! group is left. What a launcher adds is checked from outside.
 //! Waits for conditions, never for a time in which something should have happened.
 
 use std::fs;
@@ -96,7 +97,7 @@ fn it_says_that_it_needs_approval_and_how_long_it_may_run() {
     assert!(spec.approval.required && spec.destructive && !spec.may_repeat());
     assert_eq!(spec.timeout_seconds, 600);
     let message = spec.approval.message.as_deref();
-    assert_eq!(message, Some("Execute shell command: {command} {parameters}"));
+    assert_eq!(message, Some("Execute shell command: {command} {parameters}{script}"));
 }
 
 #[tokio::test]
@@ -152,6 +153,74 @@ async fn a_program_that_is_not_found_is_explained() {
     assert!(text.starts_with("cannot run `echo`: "), "{text}");
     let text = failed(bench.run(json!({"command": "  "})).await).text;
     assert_eq!(text, "`command` is empty; name the program to run");
+}
+
+#[tokio::test]
+async fn a_script_is_run_by_a_shell_and_goes_with_nothing_else() {
+    let bench = Bench::new();
+    let output = bench.run(json!({"script": "printf 'b\\na\\n' | sort; echo $0"})).await.unwrap();
+    assert_eq!(output.text, "a\nb\nbash");
+    for (arguments, problem) in [
+        (json!({}), "nothing to run"),
+        (json!({"command": "ls", "script": "ls"}), "cannot be given together"),
+        (json!({"script": "ls", "parameters": ["-l"]}), "`parameters` go with `command`"),
+        (json!({"script": " "}), "`script` is empty"),
+        (json!({"script": "echo \u{0}"}), "cannot run the script: there is a NUL character"),
+    ] {
+        let text = failed(bench.run(arguments).await).text;
+        assert!(text.contains(problem), "{text}");
+    }
+}
+
+#[test]
+fn a_call_says_itself_whether_it_is_waited_for() {
+    use agent_world_core::config::Mode;
+    let spec = ShellCmd::new().spec();
+    assert_eq!(spec.mode_of(&json!({"command": "ls"})), Mode::Blocking);
+    assert_eq!(spec.mode_of(&json!({"command": "ls", "blocking": false})), Mode::Background);
+}
+
+#[tokio::test]
+async fn what_was_found_when_a_call_was_prepared_is_what_runs() {
+    let bench = Bench::new();
+    let script = bench.folder.path().canonicalize().unwrap().join("tool");
+    fs::write(&script, "#!/bin/sh\necho one\n").unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut invocation = bench.invocation(json!({"command": "./tool"}));
+    let prepared = bench.tool.prepare(invocation.intent()).await.unwrap();
+    let facts = prepared.facts.clone();
+    let directory = script.parent().unwrap();
+    assert_eq!(facts["directory"], directory.to_str().unwrap());
+    assert_eq!(facts["program"], format!("{}/./tool", directory.display()));
+    assert!(facts["script"].contains("/tool sha256:"), "{facts:?}");
+    assert!(facts["sandbox"].contains("no launcher"), "{facts:?}");
+
+    // Another program of that name does not take its place.
+    fs::rename(&script, directory.join("moved")).unwrap();
+    invocation.facts = facts.clone();
+    let text = failed(bench.tool.run(invocation.clone()).await).text;
+    assert!(text.starts_with("cannot run `./tool`: no such program"), "{text}");
+    let now = bench.tool.prepare(invocation.intent()).await.unwrap().facts;
+    assert_eq!(now["program"], "not found");
+    fs::write(&script, "#!/bin/sh\necho two\n").unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let now = bench.tool.prepare(invocation.intent()).await.unwrap().facts;
+    assert_ne!(now["script"], facts["script"]);
+    assert_eq!(bench.tool.run(invocation).await.unwrap().text, "two");
+}
+
+#[tokio::test]
+async fn a_directory_that_leads_out_is_refused_when_prepared_and_a_missing_one_is_not() {
+    let bench = Bench::new();
+    std::os::unix::fs::symlink("/", bench.folder.path().join("link")).unwrap();
+    let prepare = async |directory: &str| {
+        let invocation = bench.invocation(json!({"command": "ls", "directory": directory}));
+        bench.tool.prepare(invocation.intent()).await
+    };
+    for directory in ["..", "/etc", "link", "link/none", "none/../..", "/none"] {
+        assert!(prepare(directory).await.is_err(), "{directory}");
+    }
+    assert_eq!(prepare("new/folder").await.unwrap().facts["directory"], "not found");
 }
 
 #[tokio::test]
@@ -212,7 +281,7 @@ async fn no_variable_is_handed_on_that_is_not_on_the_list() {
     let mut names: Vec<&str> =
         output.text.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     names.sort_unstable();
-    assert_eq!(names, ["LC_ALL", "PATH"]);
+    assert_eq!(names, ["AGENT_WORLD_CALL", "LC_ALL", "PATH"]);
     assert!(!format!("{:?}", bench.tool).contains("secret"));
 
     // Cargo sets variables of its own for tests; none of them comes through.
@@ -220,7 +289,7 @@ async fn no_variable_is_handed_on_that_is_not_on_the_list() {
     let output = Bench::new().run(json!({"command": "env"})).await.unwrap();
     for line in output.text.lines().filter(|line| line.contains('=')) {
         let (name, _) = line.split_once('=').unwrap();
-        assert!(environment::is_allowed(name.as_ref()), "{name}");
+        assert!(name == "AGENT_WORLD_CALL" || environment::is_allowed(name.as_ref()), "{name}");
     }
 }
 
@@ -240,13 +309,13 @@ async fn bytes_that_are_not_text_are_shown_as_such() {
 
 #[tokio::test]
 async fn output_beyond_the_limit_is_counted_but_not_kept() {
-    let script = "yes | head -c 3000000; yes | head -c 2000000 >&2";
+    let script = "yes | head -c 6000000; yes | head -c 5000000 >&2";
     let output = Bench::new().shell(script).await.unwrap();
-    assert!(output.text.contains("[stdout cut: 1048576 of 3000000 bytes kept]\n[stderr]\ny\n"));
-    assert!(output.text.ends_with("[stderr cut: 1048576 of 2000000 bytes kept]"));
+    assert!(output.text.contains("[stdout cut: 4194304 of 6000000 bytes kept]\n[stderr]\ny\n"));
+    assert!(output.text.ends_with("[stderr cut: 4194304 of 5000000 bytes kept]"));
     assert!(output.text.len() < 2 * OUTPUT_LIMIT + 200);
-    assert_eq!(output.details["stdout_bytes"], 3_000_000);
-    assert_eq!(output.details["stderr_bytes"], 2_000_000);
+    assert_eq!(output.details["stdout_bytes"], 6_000_000);
+    assert_eq!(output.details["stderr_bytes"], 5_000_000);
     assert_eq!(output.details["truncated"], true);
 }
 

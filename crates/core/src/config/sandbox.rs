@@ -9,6 +9,8 @@ pub struct Sandbox {
     pub mode: SandboxMode,
     /// Whether programs may open sockets.
     pub network: bool,
+    /// Whether `fetch_url` may reach this machine and its own networks.
+    pub private_addresses: bool,
     /// What programs may read; absent for everything that is not hidden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readable: Option<Vec<String>>,
@@ -42,6 +44,7 @@ impl Default for Sandbox {
         Self {
             mode: SandboxMode::On,
             network: false,
+            private_addresses: false,
             readable: None,
             hidden: Vec::new(),
             writable: Vec::new(),

@@ -2,8 +2,6 @@
 //! Called by `shell`. Never keeps more than the limit, and never waits for a process that has left its group.
 
 use std::fmt::Write as _;
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use agent_world_core::event::Output;
@@ -12,6 +10,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::Reason;
+use super::passing::Passing;
+use super::process::Exit;
 use crate::Failure;
 
 const BUFFER: usize = 16 * 1024;
@@ -28,12 +28,11 @@ pub struct Capture {
     error: Option<String>,
 }
 
-/// How a program ended.
-#[derive(Clone, Copy, Debug)]
+/// How a program ended, and why it was not waited for any longer.
+#[derive(Clone, Debug)]
 pub struct Ending {
     reason: Reason,
-    exit_code: Option<i32>,
-    signal: Option<i32>,
+    exit: Exit,
 }
 
 #[derive(Debug)]
@@ -50,6 +49,7 @@ impl Capture {
         stream: impl AsyncRead + Unpin,
         limit: usize,
         ended: &CancellationToken,
+        mut passing: Passing,
     ) -> Self {
         let mut capture = Self::default();
         let patience = async {
@@ -59,18 +59,35 @@ impl Capture {
         let left_open = tokio::select! {
             biased;
             () = patience => true,
-            () = capture.drain(stream, limit) => false,
+            () = capture.drain(stream, limit, &mut passing) => false,
         };
+        passing.finish();
         Self { left_open, ..capture }
     }
 
-    async fn drain(&mut self, mut stream: impl AsyncRead + Unpin, limit: usize) {
+    async fn drain(
+        &mut self,
+        mut stream: impl AsyncRead + Unpin,
+        limit: usize,
+        passing: &mut Passing,
+    ) {
         let mut buffer = Vec::with_capacity(BUFFER);
         loop {
             buffer.clear();
-            match stream.read_buf(&mut buffer).await {
+            let read = match passing.due() {
+                None => stream.read_buf(&mut buffer).await,
+                Some(due) => match tokio::time::timeout_at(due, stream.read_buf(&mut buffer)).await
+                {
+                    Ok(read) => read,
+                    Err(_) => {
+                        passing.flush();
+                        continue;
+                    }
+                },
+            };
+            match read {
                 Ok(0) => return,
-                Ok(_) => self.keep(&buffer, limit),
+                Ok(_) => passing.push(self.keep(&buffer, limit)),
                 Err(error) => {
                     self.error = Some(error.to_string());
                     return;
@@ -79,10 +96,13 @@ impl Capture {
         }
     }
 
-    fn keep(&mut self, bytes: &[u8], limit: usize) {
+    /// Returns what was kept: nobody is shown more than that.
+    fn keep<'a>(&mut self, bytes: &'a [u8], limit: usize) -> &'a [u8] {
         let room = limit.saturating_sub(self.kept.len());
-        self.kept.extend(bytes.iter().take(room));
+        let kept = bytes.get(..room).unwrap_or(bytes);
+        self.kept.extend(kept);
         self.total = self.total.saturating_add(bytes.len() as u64);
+        kept
     }
 
     fn kept_bytes(&self) -> u64 {
@@ -108,22 +128,25 @@ impl Capture {
 }
 
 impl Ending {
-    pub fn new(reason: Reason, status: ExitStatus) -> Self {
-        Self { reason, exit_code: status.code(), signal: status.signal() }
+    pub fn new(reason: Reason, exit: Exit) -> Self {
+        Self { reason, exit }
     }
 
     /// Nothing for a program that ended well.
-    fn closing_line(self) -> Option<String> {
-        match (self.reason, self.exit_code, self.signal) {
+    fn closing_line(&self) -> Option<String> {
+        let how = match (self.reason, self.exit.code, self.exit.signal) {
             (Reason::TimedOut(limit), ..) => {
                 Some(format!("timed out after {}s and was killed", limit.as_secs_f64()))
             }
             (Reason::Cancelled, ..) => Some("cancelled and killed before it ended".to_owned()),
+            (Reason::Exited, ..) if self.exit.remark.is_some() => None,
             (Reason::Exited, Some(0), _) => None,
             (Reason::Exited, Some(code), _) => Some(format!("exit code {code}")),
             (Reason::Exited, None, Some(signal)) => Some(format!("killed by signal {signal}")),
             (Reason::Exited, None, None) => Some("exit code unknown".to_owned()),
-        }
+        };
+        let lines: Vec<String> = how.into_iter().chain(self.exit.remark.clone()).collect();
+        (!lines.is_empty()).then(|| lines.join("; "))
     }
 }
 
@@ -156,11 +179,12 @@ impl Report {
 
     fn details(&self) -> serde_json::Value {
         json!({
-            "exit_code": self.ending.exit_code,
-            "signal": self.ending.signal,
+            "exit_code": self.ending.exit.code,
+            "signal": self.ending.exit.signal,
             "duration_ms": u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
             "stdout_bytes": self.stdout.total,
             "stderr_bytes": self.stderr.total,
+            "sandbox": self.ending.exit.sandbox,
             "truncated": self.stdout.is_truncated() || self.stderr.is_truncated(),
         })
     }

@@ -1,95 +1,104 @@
-//! Starts a program in a process group of its own and makes sure that the group ends with it.
-//! Called by `shell`. Never signals a group whose leader was already reaped: its number may be somebody else's by then.
+//! Runs a program and makes sure that everything it started ends with it.
+//! Called by `shell`. With a launcher the launcher sees to it; without one only the program's process group is ended, and
+//! nothing is confined.
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::path::PathBuf;
+use std::process::Stdio;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::process::{Child, ChildStderr, ChildStdout, Command};
-use tokio::signal::unix::{self, SignalKind};
+use tokio::process::{ChildStderr, ChildStdout, Command};
 
-use super::arguments::Arguments;
-use crate::Failure;
+mod bare;
+#[cfg(target_os = "linux")]
+mod launched;
 
-/// A running program. Dropping it kills the whole group.
+use crate::launcher::Launcher;
+use crate::sandbox::{Confinement, InForce};
+
+/// What to run, with everything decided.
+// Elsewhere nothing is confined or noted.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub call: String,
+    pub program: PathBuf,
+    /// What the program is told that it is called.
+    pub name: String,
+    pub parameters: Vec<String>,
+    pub environment: Vec<(OsString, OsString)>,
+    pub directory: PathBuf,
+    pub confinement: Option<Confinement>,
+    /// Where running calls are noted.
+    pub records: Option<PathBuf>,
+}
+
+/// A running program. Dropping it kills everything it started.
 #[derive(Debug)]
-pub struct Process {
-    child: Child,
-    /// The leader's id, which is the group's. None once the leader was reaped.
-    group: Option<Pid>,
-    /// Listens from before the start, so that no exit is missed.
-    children: unix::Signal,
+pub enum Process {
+    Bare(bare::Bare),
+    #[cfg(target_os = "linux")]
+    Launched(Box<launched::Launched>),
+}
+
+#[derive(Debug)]
+pub struct Started {
+    pub process: Process,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, Default)]
+pub struct Exit {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    /// Why it was killed, if it used more than it may, or what else must be told.
+    pub remark: Option<String>,
+    pub sandbox: InForce,
+}
+
+/// Why there is no exit to speak of.
+#[derive(Debug)]
+pub enum NotRun {
+    /// The program could not be executed.
+    Program(io::Error),
+    Other(String),
 }
 
 impl Process {
-    pub fn start(
-        arguments: &Arguments,
-        directory: &Path,
-        environment: &[(OsString, OsString)],
-    ) -> Result<(Self, ChildStdout, ChildStderr), Failure> {
-        let problem = |error: io::Error| arguments.cannot_run(&error.to_string());
-        let children = unix::signal(SignalKind::child()).map_err(problem)?;
-        let child = Command::new(&arguments.command)
-            .args(&arguments.parameters)
-            .current_dir(directory)
-            .env_clear()
-            .envs(environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| arguments.not_started(&error))?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let mut process = Self { child, group, children };
-        match (process.child.stdout.take(), process.child.stderr.take()) {
-            (Some(stdout), Some(stderr)) => Ok((process, stdout, stderr)),
-            _ => Err(arguments.cannot_run("its output cannot be read")),
+    pub async fn start(launcher: &Launcher, job: Job) -> Result<Started, NotRun> {
+        #[cfg(target_os = "linux")]
+        if let Some(program) = &launcher.program {
+            return launched::start(program, job).await;
         }
+        // Elsewhere there is no launcher to be had.
+        debug_assert!(launcher.program.is_none());
+        bare::start(&job)
     }
 
-    /// Returns once the program has ended, and leaves it unreaped: its number stays taken.
+    /// Returns once the program has ended.
     pub async fn exited(&mut self) {
-        while !self.has_exited() {
-            if self.children.recv().await.is_none() {
-                // The runtime is shutting down and will drop us.
-                std::future::pending::<()>().await;
-            }
+        match self {
+            Self::Bare(process) => process.exited().await,
+            #[cfg(target_os = "linux")]
+            Self::Launched(process) => process.exited().await,
         }
     }
 
-    fn has_exited(&self) -> bool {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        match self.group.map(|leader| waitid(WaitId::Pid(leader), options)) {
-            Some(Ok(status)) => status.is_some(),
-            // Interrupted: asked again with the next signal, and there is one if it has ended meanwhile.
-            Some(Err(rustix::io::Errno::INTR)) => false,
-            Some(Err(_)) | None => true,
-        }
-    }
-
-    /// Kills what is left of the group, then reaps the program.
-    pub async fn end(&mut self) -> io::Result<ExitStatus> {
-        self.kill_group();
-        let status = self.child.wait().await;
-        self.group = None;
-        status
-    }
-
-    fn kill_group(&self) {
-        if let Some(group) = self.group {
-            // Fails only when nobody is left to kill, which is what is wanted.
-            kill_process_group(group, Signal::KILL).ok();
+    /// Ends whatever is left of it.
+    pub async fn end(&mut self) -> Result<Exit, NotRun> {
+        match self {
+            Self::Bare(process) => process.end().await,
+            #[cfg(target_os = "linux")]
+            Self::Launched(process) => process.end().await,
         }
     }
 }
 
-impl Drop for Process {
-    // Runs before the child is dropped, and so before it can be reaped.
-    fn drop(&mut self) {
-        self.kill_group();
-    }
+/// A command whose output is read and which gets no variable unless it is told.
+fn quiet(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
