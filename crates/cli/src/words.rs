@@ -139,6 +139,16 @@ pub fn permitted(tool: &str, matches: &[Match]) -> String {
             match &one.test {
                 Test::Equals(value) => format!("{place} = {}", compact(value)),
                 Test::Glob(pattern) => format!("{place} like {}", shortened(pattern)),
+                Test::Regex(expression) => format!("{place} matching {}", shortened(expression)),
+                Test::Command(pattern) => {
+                    let words = [std::slice::from_ref(&pattern.program), &pattern.parameters];
+                    format!("command `{}`", excerpt(&words.concat().join(" ")))
+                }
+                Test::Paths(pattern) => format!("paths in {}", excerpt(&pattern.within.join(", "))),
+                Test::Annotations(asked) => {
+                    let asked = serde_json::to_value(asked).unwrap_or_default();
+                    format!("a tool that declares {}", compact(&asked))
+                }
             }
         })
         .collect();

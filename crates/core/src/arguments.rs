@@ -2,6 +2,7 @@
 //! Called by `decide` for a model's calls and for arguments a person edited. What it returns is what is stored,
 //! shown, approved and run. Lenient only where the meaning is plain; never guesses.
 
+use jsonschema::Validator;
 use serde_json::{Map, Number, Value};
 
 use crate::nesting;
@@ -11,19 +12,51 @@ const COERCION_DEPTH: u32 = 16;
 /// Below this every whole number has one floating-point form.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
+/// A tool's schema, ready to be held against many calls.
+#[derive(Debug)]
+pub struct Schema {
+    document: Value,
+    validator: Result<Validator, String>,
+}
+
 /// The canonical arguments in a model's text, or what is wrong with it.
 pub fn parse(text: &str, schema: &Value) -> Result<Value, String> {
-    let value = if text.trim().is_empty() {
-        Value::Object(Map::new())
-    } else {
-        serde_json::from_str(text)
-            .map_err(|error| format!("the arguments are not JSON: {error}"))?
-    };
-    validate(value, schema)
+    Schema::new(schema).parse(text)
 }
 
 /// The canonical form of arguments that are JSON already.
 pub fn validate(value: Value, schema: &Value) -> Result<Value, String> {
+    Schema::new(schema).validate(value)
+}
+
+impl Schema {
+    /// One that is invalid refuses every call, saying so.
+    pub fn new(document: &Value) -> Self {
+        let validator = jsonschema::validator_for(document)
+            .map_err(|error| format!("the tool's own schema is invalid: {error}"));
+        Self { document: document.clone(), validator }
+    }
+
+    /// The canonical arguments in a model's text, or what is wrong with it.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let value = if text.trim().is_empty() {
+            Value::Object(Map::new())
+        } else {
+            serde_json::from_str(text)
+                .map_err(|error| format!("the arguments are not JSON: {error}"))?
+        };
+        self.validate(value)
+    }
+
+    /// The canonical form of arguments that are JSON already.
+    pub fn validate(&self, value: Value) -> Result<Value, String> {
+        let value = canonical(value, &self.document)?;
+        let validator = self.validator.as_ref().map_err(Clone::clone)?;
+        check(value, validator)
+    }
+}
+
+fn canonical(value: Value, schema: &Value) -> Result<Value, String> {
     let value = match value {
         Value::Null => Value::Object(Map::new()),
         value => value,
@@ -34,9 +67,10 @@ pub fn validate(value: Value, schema: &Value) -> Result<Value, String> {
     if nesting::is_too_deep(&value) {
         return Err(format!("the arguments are nested deeper than {} levels", nesting::LIMIT));
     }
-    let value = coerce(value, schema, COERCION_DEPTH);
-    let validator = jsonschema::validator_for(schema)
-        .map_err(|error| format!("the tool's own schema is invalid: {error}"))?;
+    Ok(coerce(value, schema, COERCION_DEPTH))
+}
+
+fn check(value: Value, validator: &Validator) -> Result<Value, String> {
     let problems: Vec<String> = validator
         .iter_errors(&value)
         .take(5)

@@ -504,7 +504,7 @@ fn ground(verdict: &Verdict) -> Option<String> {
     match &verdict.ground {
         Ground::Rule(rule) => Some(RuleId::to_string(rule)),
         Ground::Grant(grant) => Some(GrantId::to_string(grant)),
-        Ground::Tool => None,
+        Ground::Tool | Ground::Preset(_) | Ground::CommandLine => None,
     }
 }
 

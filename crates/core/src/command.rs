@@ -13,7 +13,7 @@ use crate::config::ToolSpec;
 use crate::event::{Attendance, Copied, ForkOrigin, Form, Output, Position};
 use crate::ids::{AgentId, ApprovalId, CallId, GrantId, MessageId, RuleId, TurnId, WorldId};
 use crate::item::{Part, Reply, Usage};
-use crate::policy::Match;
+use crate::policy::{Match, Preset};
 use crate::sender::Sender;
 
 /// A command with the time and random bits it is decided by.
@@ -234,6 +234,10 @@ pub enum Rejection {
         "rule {rule} denies this call, whoever approves it; change the rule or deny the request"
     )]
     DeniedByRule { rule: RuleId },
+    #[error(
+        "this world is {preset}, which denies the call, whoever approves it; change the preset or deny the request"
+    )]
+    DeniedByPreset { preset: Preset },
     #[error("the narrower match does not cover the call it was given for")]
     MatchDoesNotCover,
     #[error("the tools are refused: {0}")]
@@ -269,6 +273,7 @@ impl Rejection {
             Rejection::NotOffered { .. } => "choice_not_offered",
             Rejection::ApprovalExpired { .. } => "approval_expired",
             Rejection::DeniedByRule { .. } => "denied_by_rule",
+            Rejection::DeniedByPreset { .. } => "denied_by_preset",
             Rejection::MatchDoesNotCover => "match_does_not_cover",
             Rejection::InvalidTools(_) => "tools_invalid",
             Rejection::InvalidAnswer(_) => "answer_invalid",

@@ -5,16 +5,17 @@ mod mcp;
 mod sandbox;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Timestamp;
+use crate::arguments::Schema;
 use crate::event::Choice;
 use crate::ids::{AgentId, WorldId, is_slug};
 use crate::mention::Roster;
-use crate::policy::Policy;
+use crate::policy::{Policy, Problem};
 use crate::sender;
 
 pub use mcp::{McpServer, McpTransport};
@@ -209,6 +210,8 @@ impl Approval {
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
     specs: BTreeMap<String, Arc<ToolSpec>>,
+    /// Each tool's schema, compiled when it is first called.
+    schemas: BTreeMap<String, Arc<OnceLock<Schema>>>,
 }
 
 /// What a decision is made from besides the chat itself.
@@ -233,6 +236,8 @@ pub enum Invalid {
     MainAgent(AgentId),
     #[error("`{field}` must be at least 1")]
     Zero { field: &'static str },
+    #[error("the policy is refused: {}", list(.0))]
+    Policy(Vec<Problem>),
 }
 
 impl World {
@@ -293,6 +298,7 @@ impl World {
             }
         }
         self.check_agents()?;
+        self.policy.check().map_err(Invalid::Policy)?;
         match &self.main_agent {
             Some(id) if self.agent(id).is_none() => Err(Invalid::MainAgent(id.clone())),
             _ => Ok(()),
@@ -381,6 +387,12 @@ impl Tools {
         self.specs.get(name)
     }
 
+    /// What a tool's arguments are held to.
+    pub fn schema(&self, name: &str) -> Option<&Schema> {
+        let spec = self.specs.get(name)?;
+        Some(self.schemas.get(name)?.get_or_init(|| Schema::new(&spec.parameters)))
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
         self.specs.values()
     }
@@ -393,8 +405,16 @@ impl Tools {
 
 impl FromIterator<ToolSpec> for Tools {
     fn from_iter<I: IntoIterator<Item = ToolSpec>>(specs: I) -> Self {
-        Self { specs: specs.into_iter().map(|spec| (spec.name.clone(), Arc::new(spec))).collect() }
+        let specs: BTreeMap<String, Arc<ToolSpec>> =
+            specs.into_iter().map(|spec| (spec.name.clone(), Arc::new(spec))).collect();
+        let schemas = specs.keys().map(|name| (name.clone(), Arc::default())).collect();
+        Self { specs, schemas }
     }
+}
+
+fn list(problems: &[Problem]) -> String {
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    problems.join("; ")
 }
 
 fn default_turn_limit() -> u32 {

@@ -434,6 +434,7 @@ pub struct ApprovalDecided {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "people make few decisions, and none is kept in bulk")]
 pub enum Decision {
     Approved {
         scope: Permission,

@@ -12,6 +12,7 @@ pub mod binding;
 pub mod chain;
 pub mod chat;
 pub mod command;
+pub mod command_line;
 pub mod config;
 pub mod decide;
 pub mod display;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::pattern::glob;
 use super::*;
 
 fn spec(required: bool) -> ToolSpec {
@@ -11,14 +12,7 @@ fn spec(required: bool) -> ToolSpec {
 }
 
 fn rule(id: &str, ruling: Ruling, tool: &str) -> Rule {
-    Rule {
-        id: id.into(),
-        ruling,
-        tool: tool.to_owned(),
-        agent: None,
-        matches: Vec::new(),
-        origin: None,
-    }
+    Rule::new(id, ruling, tool)
 }
 
 fn like(pointer: &str, pattern: &str) -> Vec<Match> {
@@ -48,11 +42,13 @@ fn verdict(
     arguments: &Value,
 ) -> (Ruling, String) {
     let agent = AgentId::new("ada");
-    let question = Question { agent: &agent, tool: &spec.name, arguments };
+    let question = Question { agent: &agent, tool: &spec.name, arguments, directory: None };
     let verdict = judge(policy, grants, spec, question);
     let ground = match verdict.ground {
         Ground::Rule(id) => id.to_string(),
         Ground::Grant(id) => id.to_string(),
+        Ground::Preset(preset) => preset.to_string(),
+        Ground::CommandLine => "line".to_owned(),
         Ground::Tool => "tool".to_owned(),
     };
     (verdict.ruling, ground)
@@ -60,7 +56,7 @@ fn verdict(
 
 #[track_caller]
 fn check(rules: Vec<Rule>, granted: Vec<Rule>, grants: &[Grant], expected: (Ruling, &str)) {
-    let policy = Policy { rules, granted };
+    let policy = Policy { rules: rules.into(), granted: granted.into(), preset: Preset::default() };
     let found = verdict(&policy, grants, &spec(true), &json!({ "command": "ls -l" }));
     assert_eq!((found.0, found.1.as_str()), expected);
 }
@@ -68,7 +64,7 @@ fn check(rules: Vec<Rule>, granted: Vec<Rule>, grants: &[Grant], expected: (Ruli
 #[test]
 fn without_a_rule_the_tool_decides() {
     let nothing = Policy::default();
-    let arguments = json!({});
+    let arguments = json!({ "command": "ls" });
     assert_eq!(verdict(&nothing, &[], &spec(true), &arguments), (Ruling::Ask, "tool".into()));
     assert_eq!(verdict(&nothing, &[], &spec(false), &arguments), (Ruling::Allow, "tool".into()));
 }
@@ -154,7 +150,10 @@ fn all_conditions_of_a_rule_must_hold() {
         (equal("", json!({})), false),
         ([like("/command", "git *"), equal("/times", json!(3))].concat(), false),
     ] {
-        assert_eq!(all_hold(&matches, &arguments), expected, "{matches:?}");
+        let agent = AgentId::new("ada");
+        let question =
+            Question { agent: &agent, tool: "tool", arguments: &arguments, directory: None };
+        assert_eq!(fits(&matches, question, None), expected, "{matches:?}");
     }
 }
 
@@ -194,27 +193,6 @@ fn a_star_stands_for_any_run_of_characters_and_nothing_else_is_special() {
 fn a_pattern_made_to_be_slow_is_not() {
     let pattern = "*a".repeat(2_000) + "b";
     assert!(!glob(&pattern, &"a".repeat(20_000)));
-}
-
-#[test]
-fn what_is_suggested_covers_the_call_it_is_suggested_for() {
-    let arguments = json!({ "command": "ls", "path": "a/b", "url": 3 });
-    let agent = AgentId::new("ada");
-    let question = Question { agent: &agent, tool: "shell_cmd", arguments: &arguments };
-    let offered = suggestions(question);
-    let labels: Vec<&str> = offered.iter().map(|one| one.label.as_str()).collect();
-    assert_eq!(
-        labels,
-        [
-            "exactly this call",
-            "shell_cmd with command `ls`",
-            "shell_cmd with path `a/b`",
-            "any shell_cmd call",
-        ]
-    );
-    for one in &offered {
-        assert!(all_hold(&one.matches, &arguments), "{one:?}");
-    }
 }
 
 #[test]

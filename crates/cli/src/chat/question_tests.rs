@@ -13,7 +13,8 @@ use crate::screen::tests::Paper;
 fn view(id: &str, options: Vec<Choice>) -> ApprovalView {
     let arguments = json!({"command": "touch", "parameters": ["x"]});
     let agent = AgentId::new("ada");
-    let question = Question { agent: &agent, tool: "shell_cmd", arguments: &arguments };
+    let question =
+        Question { agent: &agent, tool: "shell_cmd", arguments: &arguments, directory: None };
     ApprovalView {
         id: ApprovalId::new(id),
         world: WorldId::new("w"),

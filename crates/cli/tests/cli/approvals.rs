@@ -159,7 +159,7 @@ fn a_permission_that_lasts_is_listed_and_can_be_revoked() {
         ["approvals", "approve", waiting.last().unwrap()].into_iter().chain(session).collect();
     home.run(&approve).succeeded();
     let shown = home.run(&["world", "show", "demo"]).succeeded();
-    let shown = shown.says(r#"may use shell_cmd with /command = "touch" here"#);
+    let shown = shown.says("may use shell_cmd with command `touch` here");
     let grant = shown.out.split_whitespace().find(|word| word.starts_with("grant_")).unwrap();
     home.run(&["approvals", "revoke", grant]).succeeded();
 }

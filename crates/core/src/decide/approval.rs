@@ -18,7 +18,7 @@ use crate::event::{
     Output, Permission, Voided,
 };
 use crate::ids::{ApprovalId, CallId, GrantId, MessageId, RuleId};
-use crate::policy::{self, Grant, Match, Origin, Question, Rule, Ruling};
+use crate::policy::{self, Denial, Grant, Match, Origin, Question, Rule, Ruling};
 
 use super::Draft;
 
@@ -123,10 +123,15 @@ impl Draft<'_> {
                     (None, _) => None,
                 };
                 let question = Question { arguments: approved, ..question_of(&call) };
-                if let Some(rule) = self.denial(question) {
-                    return Err(Rejection::DeniedByRule { rule: rule.id.clone() });
+                match self.denial(question) {
+                    Some(Denial::Rule(rule)) => return Err(Rejection::DeniedByRule { rule }),
+                    Some(Denial::Preset(preset)) => {
+                        return Err(Rejection::DeniedByPreset { preset });
+                    }
+                    None => {}
                 }
-                if !policy::all_hold(&matches, approved) {
+                let spec = self.rules.tools.get(&call.made.name).map(Arc::as_ref);
+                if !policy::fits(&matches, question, spec) {
                     return Err(Rejection::MatchDoesNotCover);
                 }
                 let scope = self.permission(scope, matches, &call, &sent.approval, &sent.by);
@@ -174,11 +179,14 @@ impl Draft<'_> {
             return Ok(None);
         };
         let name = &call.made.name;
-        let spec = self.tool(name).ok_or_else(|| {
-            Rejection::InvalidArguments(format!("the tool `{name}` is not available any more"))
-        })?;
-        let edited =
-            arguments::validate(edited, &spec.parameters).map_err(Rejection::InvalidArguments)?;
+        let edited = match self.rules.tools.schema(name) {
+            Some(schema) => schema.validate(edited),
+            None => match self.chat.client_tool(name) {
+                Some(spec) => arguments::validate(edited, &spec.parameters),
+                None => Err(format!("the tool `{name}` is not available any more")),
+            },
+        };
+        let edited = edited.map_err(Rejection::InvalidArguments)?;
         Ok(Some(edited).filter(|edited| edited != call.arguments()))
     }
 
@@ -203,12 +211,10 @@ impl Draft<'_> {
                 at: self.at,
             }),
             Scope::Always => Permission::Always(Rule {
-                id: RuleId::next(&mut self.ids),
-                ruling: Ruling::Allow,
-                tool,
                 agent: Some(agent),
                 matches,
                 origin: Some(Origin { approval: approval.clone(), by: by.to_owned(), at: self.at }),
+                ..Rule::new(RuleId::next(&mut self.ids), Ruling::Allow, tool)
             }),
         }
     }
@@ -260,9 +266,9 @@ impl Draft<'_> {
     }
 
     /// A denial is stronger than any permission, also one written after the request was made.
-    fn denial(&self, question: Question<'_>) -> Option<&Rule> {
-        let policy = &self.rules.world.policy;
-        policy.rules.iter().find(|rule| rule.ruling == Ruling::Deny && rule.covers(question))
+    fn denial(&self, question: Question<'_>) -> Option<Denial> {
+        let spec = self.rules.tools.get(question.tool).map(Arc::as_ref);
+        policy::denial(&self.rules.world.policy, spec, question)
     }
 
     pub(super) fn expire_approvals(&mut self) -> Result<(), Rejection> {
@@ -393,5 +399,10 @@ pub(super) fn check_offered(request: &Request, scope: Scope) -> Result<(), Rejec
 }
 
 fn question_of(call: &Call) -> Question<'_> {
-    Question { agent: &call.made.agent, tool: &call.made.name, arguments: call.arguments() }
+    Question {
+        agent: &call.made.agent,
+        tool: &call.made.name,
+        arguments: call.arguments(),
+        directory: call.made.working_directory.as_deref(),
+    }
 }

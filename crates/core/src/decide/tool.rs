@@ -63,7 +63,12 @@ impl Draft<'_> {
                 return;
             }
         };
-        let question = Question { agent: &open.agent, tool: &spec.name, arguments: &arguments };
+        let question = Question {
+            agent: &open.agent,
+            tool: &spec.name,
+            arguments: &arguments,
+            directory: self.rules.world.working_directory.as_deref(),
+        };
         let verdict = self.judge(&spec, question);
         let event = called(arguments, Some(&spec), Some(verdict.clone()));
         self.emit(Event::ToolCalled(event));
@@ -79,6 +84,7 @@ impl Draft<'_> {
             (Ruling::Deny, _) => {
                 let rule = match &verdict.ground {
                     Ground::Rule(rule) => format!("denied by rule {rule} of this world"),
+                    Ground::Preset(preset) => format!("denied: this world is {preset}"),
                     _ => "denied by this world's policy".to_owned(),
                 };
                 self.end_call(&id, Outcome::Denied, Output::text(rule));
@@ -100,7 +106,10 @@ impl Draft<'_> {
             .filter(|agent| agent.may_see(name))
             .and_then(|_| self.tool(name))
             .ok_or_else(|| self.unknown_tool(open, name))?;
-        let arguments = arguments::parse(&call.arguments, &spec.parameters)?;
+        let arguments = match self.rules.tools.schema(name) {
+            Some(schema) => schema.parse(&call.arguments)?,
+            None => arguments::parse(&call.arguments, &spec.parameters)?,
+        };
         Ok((spec, arguments))
     }
 

@@ -286,8 +286,8 @@ fn hidden_characters_are_made_visible_and_run_as_they_are() {
     let labels = request.suggestions.iter().map(|one| one.label.clone()).collect::<String>();
     for shown in [&request.shown, &labels] {
         assert!(!shown.contains(['\u{202e}', '\u{200b}', '\u{1b}']), "{shown:?}");
-        assert!(shown.to_lowercase().contains("202e"), "{shown:?}");
     }
+    assert!(request.shown.to_lowercase().contains("202e"), "{:?}", request.shown);
 }
 
 #[test]

@@ -215,6 +215,8 @@ fn call(called: &ToolCalled) -> String {
                 Ground::Tool => ruling.to_owned(),
                 Ground::Rule(rule) => format!("{ruling} by {rule}"),
                 Ground::Grant(grant) => format!("{ruling} by {grant}"),
+                Ground::Preset(preset) => format!("{ruling} by the preset {preset}"),
+                Ground::CommandLine => format!("{ruling} by its command line"),
             }
         }
     };

@@ -19,7 +19,7 @@ use agent_world_core::command::Look;
 use agent_world_core::config::{
     AfterDenial, Agent, Approval, Location, Modes, ToolSpec, Tools, World,
 };
-use agent_world_core::ids::{AgentId, RuleId};
+use agent_world_core::ids::AgentId;
 use agent_world_core::policy::{Match, Rule, Ruling, Test};
 use serde_json::{Map, Value, json};
 
@@ -214,11 +214,8 @@ fn rule(number: usize, part: &str) -> Rule {
         Match { pointer: pointer.to_owned(), test: Test::Glob(pattern) }
     });
     Rule {
-        id: RuleId::new(format!("policy-{number}")),
-        ruling,
-        tool: tool.to_owned(),
         agent,
         matches: matches.into_iter().collect(),
-        origin: None,
+        ..Rule::new(format!("policy-{number}"), ruling, tool)
     }
 }

@@ -83,7 +83,7 @@ impl Data {
         }
         let mut world = write.world.clone();
         world.version = actual.unwrap_or(0) + 1;
-        world.policy.granted = Vec::new();
+        world.policy.granted.clear();
         self.tell(id, &tell_settings(&write.change, &world)?)?;
         let record = self.worlds.entry(id.clone()).or_insert_with(|| WorldRecord {
             world: world.clone(),

@@ -45,10 +45,10 @@ impl Write for WorldWrite {
         }
         let mut world = self.world.clone();
         world.version = actual.unwrap_or(0) + 1;
-        world.policy.granted = Vec::new();
+        world.policy.granted.clear();
         let document = serde_json::to_string(&world).map_err(Error::from)?;
         let event = next_change(connection, id, &tell_settings(&self.change, &world)?)?;
-        world.policy.granted = granted(connection, id)?;
+        world.policy.granted = granted(connection, id)?.into();
         connection
             .prepare_cached(
                 "INSERT INTO worlds (id, version, document) VALUES (?1, ?2, ?3)
@@ -113,7 +113,7 @@ pub(super) fn world(connection: &Connection, id: &WorldId) -> Result<Option<Worl
     };
     let mut world: World = rows::document(columns, 1)?;
     world.version = columns.get(0)?;
-    world.policy.granted = granted(connection, id)?;
+    world.policy.granted = granted(connection, id)?.into();
     Ok(Some(world))
 }
 

@@ -112,7 +112,7 @@ impl Told {
             .as_mut()
             .map(|stored| std::mem::take(&mut stored.policy.granted))
             .unwrap_or_default();
-        if granted != self.granted {
+        if *granted != self.granted {
             let why = format!("stored is {granted:?}, the log says {:?}", self.granted);
             return Err(differs("granted rules", why));
         }

@@ -85,7 +85,7 @@ async fn a_granted_rule_is_merged_in_and_survives_an_edit(backend: impl Backend)
     assert_eq!(ruled.policy.granted[0].origin.as_ref().unwrap().approval, approval);
     // Whoever edits the settings cannot add, change or drop granted rules by the way.
     let mut edited = ruled.clone();
-    edited.policy.granted = Vec::new();
+    edited.policy.granted.clear();
     edited.name = "edited".to_owned();
     let write =
         WorldWrite { world: edited, expected: Some(2), change: change("world", "updated", "w") };

@@ -36,7 +36,7 @@ pub struct Job {
 /// A running program. Dropping it kills everything it started.
 #[derive(Debug)]
 pub enum Process {
-    Bare(bare::Bare),
+    Bare(Box<bare::Bare>),
     #[cfg(target_os = "linux")]
     Launched(Box<launched::Launched>),
 }

@@ -37,7 +37,7 @@ pub fn start(job: &Job) -> Result<Started, NotRun> {
         .map_err(NotRun::Program)?;
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let process = Process::Bare(Bare { child, group, children });
+    let process = Process::Bare(Box::new(Bare { child, group, children }));
     match (stdout, stderr) {
         (Some(stdout), Some(stderr)) => Ok(Started { process, stdout, stderr }),
         _ => Err(NotRun::Other("its output cannot be read".to_owned())),
