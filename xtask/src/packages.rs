@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 use crate::report::Outcome;
 
 /// (package, what the tests need it for)
-pub const REQUIRED: &[(&str, &str)] = &[];
+pub const REQUIRED: &[(&str, &str)] =
+    &[("bubblewrap", "the sandbox with namespaces, which is also tested without them")];
 
 const UPDATE: &str = "apt-get update";
 const INSTALL: &str = "apt-get install --yes --no-install-recommends";

@@ -102,7 +102,7 @@ fn shell() -> ToolSpec {
 }
 
 fn question<'a>(agent: &'a AgentId, arguments: &'a Value) -> Question<'a> {
-    Question { agent, tool: TOOL, arguments, directory: Some("/home/ada/project") }
+    Question { agent, tool: TOOL, arguments, directory: Some("/users/ada/project") }
 }
 
 /// Required: under 50 µs.

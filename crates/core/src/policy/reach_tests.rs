@@ -35,7 +35,7 @@ fn decided(policy: &Policy, grants: &[Grant], spec: &ToolSpec, arguments: &Value
         agent: &agent,
         tool: &spec.name,
         arguments,
-        directory: Some("/home/ada/project"),
+        directory: Some("/users/ada/project"),
     };
     let verdict = judge(policy, grants, spec, question);
     let explained = explain(policy, grants, spec, question);
@@ -187,7 +187,7 @@ fn paths_are_compared_where_they_lead() {
         (json!({ "path": "src/a.rs" }), true),
         (json!({ "path": "src" }), true),
         (json!({ "path": "./src/../src//a.rs" }), true),
-        (json!({ "path": "/home/ada/project/src/a.rs" }), true),
+        (json!({ "path": "/users/ada/project/src/a.rs" }), true),
         (json!({ "path": "/etc/app/x" }), true),
         (json!({ "path": "../../../etc/app/x" }), true),
         (json!({ "path": "crates/core/tests/x.rs" }), true),

@@ -13,7 +13,7 @@ fn offered(tool: &str, arguments: Value, expected: Expect) {
         agent: &agent,
         tool,
         arguments: &arguments,
-        directory: Some("/home/ada/project"),
+        directory: Some("/users/ada/project"),
     };
     let offered = suggestions(question);
     for one in &offered {
@@ -111,7 +111,7 @@ fn files_are_offered_by_folder_and_addresses_by_host() {
     );
     offered(
         "read",
-        path("/home/ada/project/src/b.rs"),
+        path("/users/ada/project/src/b.rs"),
         expect!["exactly this call | read for files in `src/` | any read call"],
     );
     offered(
@@ -127,7 +127,7 @@ fn files_are_offered_by_folder_and_addresses_by_host() {
     offered(
         "read",
         path("../x/y"),
-        expect!["exactly this call | read for files in `/home/ada/x/` | any read call"],
+        expect!["exactly this call | read for files in `/users/ada/x/` | any read call"],
     );
     for odd in ["/hosts", "/", ".", "~/x", "a*/b", ""] {
         offered("read", path(odd), expect!["exactly this call | any read call"]);
