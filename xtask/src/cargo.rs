@@ -2,6 +2,7 @@
 //! Called by the steps in `suite`. Never changes the caller's choice of toolchain or target folder.
 
 use std::env;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -9,8 +10,14 @@ use crate::report::Outcome;
 
 /// Runs cargo with arguments separated by spaces; none of ours contains one.
 pub fn cargo(arguments: &str) -> Result<Outcome, String> {
+    cargo_with(arguments, &[])
+}
+
+/// The same with variables that tests read.
+pub fn cargo_with(arguments: &str, variables: &[(&str, &OsStr)]) -> Result<Outcome, String> {
     println!("$ cargo {arguments}");
     let status = command(arguments)
+        .envs(variables.iter().copied())
         .status()
         .map_err(|error| format!("cannot start `cargo {arguments}`: {error}"))?;
     if status.success() {

@@ -3,6 +3,7 @@
 //! `packages` do it. Uses nothing but the standard library, so that it builds in a moment.
 
 mod cargo;
+mod mcp;
 mod packages;
 mod planted;
 mod report;
@@ -18,12 +19,17 @@ Usage: cargo xtask <command>
 
 Commands:
   test    Everything that must pass before a change is merged: installs missing Debian packages
-          the tests need (as root; otherwise prints the command and fails), checks formatting,
+          the tests need (as root; otherwise prints the command and fails) and the MCP servers that
+          they start (npm, pip; into the target folder), checks formatting,
           lints and, where cargo-deny is installed, dependency policy; runs all tests, with
           cargo-nextest where it is installed, and the heavy proofs with optimised code;
           plants bugs in a copy and expects the simulation to notice; builds examples and
           checks benches
   lint    The formatting, lint and dependency policy checks of `test`
+  servers The MCP servers of `test`, installed on their own; says how to let tests find them
+  conformance
+          What each revision of the Model Context Protocol requires of a client, checked by the
+          protocol's own suite (npm)
   planted The planted bugs of `test`: each safeguard removed in turn must be noticed
   fmt     Formats the workspace
   help    Prints this text; so do -h and --help
@@ -33,6 +39,8 @@ Commands:
 enum Request {
     Test,
     Lint,
+    Servers,
+    Conformance,
     Planted,
     Format,
     Help,
@@ -45,6 +53,8 @@ fn parse(arguments: &[&str]) -> Result<Request, String> {
         }
         ["test"] => Ok(Request::Test),
         ["lint"] => Ok(Request::Lint),
+        ["servers"] => Ok(Request::Servers),
+        ["conformance"] => Ok(Request::Conformance),
         ["planted"] => Ok(Request::Planted),
         ["fmt"] => Ok(Request::Format),
         ["help"] => Ok(Request::Help),
@@ -60,6 +70,8 @@ fn main() -> ExitCode {
     match parse(&arguments) {
         Ok(Request::Test) => run(suite::test),
         Ok(Request::Lint) => run(suite::lint),
+        Ok(Request::Servers) => run(suite::servers),
+        Ok(Request::Conformance) => run(suite::conformance),
         Ok(Request::Planted) => run(suite::planted),
         Ok(Request::Format) => run(suite::format),
         Ok(Request::Help) => {
@@ -95,7 +107,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(commands, ["test", "lint", "planted", "fmt", "help"]);
+        assert_eq!(commands, ["test", "lint", "servers", "conformance", "planted", "fmt", "help"]);
         for command in commands {
             assert!(parse(&[command]).is_ok(), "{command}");
             assert_eq!(parse(&[command, "--help"]), Ok(Request::Help));

@@ -2,6 +2,7 @@
 //! Called by `main`. Decides what runs and with which arguments; runs nothing itself.
 
 use crate::cargo::{cargo, has_subcommand};
+use crate::mcp;
 use crate::packages;
 use crate::planted::{BUGS, is_noticed};
 use crate::report::{Failed, Outcome, Report};
@@ -32,11 +33,12 @@ const PROOFS: &[Proof] = &[
 pub fn test(report: &mut Report) -> Result<(), Failed> {
     report.step("Debian packages", || packages::install_missing(packages::REQUIRED))?;
     lint(report)?;
+    report.step("MCP servers", mcp::install_servers)?;
     if has_subcommand("nextest") {
-        report.step("tests", || cargo("nextest run --workspace --locked"))?;
+        report.step("tests", || mcp::cargo_with_servers("nextest run --workspace --locked"))?;
         report.step("documentation tests", || cargo("test --doc --workspace --locked"))?;
     } else {
-        report.step("tests", || cargo("test --workspace --locked"))?;
+        report.step("tests", || mcp::cargo_with_servers("test --workspace --locked"))?;
     }
     // Once more for its words: how many recorded exchanges were replayed, or left out where there are none.
     report.step("recorded exchanges", || {
@@ -58,6 +60,23 @@ pub fn test(report: &mut Report) -> Result<(), Failed> {
     planted(report)?;
     report.step("examples", || cargo("build --workspace --examples --locked"))?;
     report.step("benches", || cargo("check --workspace --benches --locked"))
+}
+
+pub fn servers(report: &mut Report) -> Result<(), Failed> {
+    report.step("MCP servers", mcp::install_servers)?;
+    println!("export {}={}", mcp::VARIABLE, mcp::servers().display());
+    Ok(())
+}
+
+pub fn conformance(report: &mut Report) -> Result<(), Failed> {
+    report.step("conformance suite", mcp::install_conformance)?;
+    report.step("client", || {
+        cargo("build --package agent-world-tools --example mcp_conformance --locked")
+    })?;
+    for revision in mcp::REVISIONS {
+        report.step(&format!("MCP {revision}"), || mcp::conform(revision))?;
+    }
+    Ok(())
 }
 
 pub fn planted(report: &mut Report) -> Result<(), Failed> {

@@ -26,7 +26,7 @@ use word::Word;
 pub const TOOL: &str = "shell_cmd";
 
 /// Bytes of a script that are read; a longer one is not.
-const SCRIPT_LIMIT: usize = 16 * 1024;
+const SCRIPT_LIMIT: usize = 10 * 1024;
 /// Commands of a line that are looked at.
 const COMMAND_LIMIT: usize = 400;
 /// Scripts within scripts (`bash -c "bash -c …"`) and wrappers within wrappers.

@@ -6,6 +6,7 @@
 pub mod fetch;
 pub mod files;
 pub mod launcher;
+pub mod mcp;
 pub mod person;
 pub mod sandbox;
 pub mod scripted;

@@ -6,7 +6,7 @@
 //! nothing is confined, and a process that leaves the program's group is not found again.
 
 mod arguments;
-mod environment;
+pub(crate) mod environment;
 mod output;
 mod passing;
 mod process;

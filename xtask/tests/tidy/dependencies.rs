@@ -72,7 +72,8 @@ const NEVER_REACHES: &[(&str, &[&str], &str)] = &[
 ];
 
 const HTTP: &[&str] = &["axum", "http", "hyper"];
-const MAY_KNOW_HTTP: &[&str] = &[SERVER, CLI];
+/// Tools reach MCP servers: rmcp takes its headers, and its requests for tokens, in these types.
+const MAY_KNOW_HTTP: &[&str] = &[TOOLS, SERVER, CLI];
 
 pub fn violations(packages: &[Package], graph: &Graph) -> Vec<String> {
     let members: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();

@@ -2,12 +2,13 @@
 //! Part of a world's settings. Never starts or asks a server.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One entry of `mcpServers`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct McpServer {
     pub transport: McpTransport,
@@ -20,7 +21,7 @@ pub struct McpServer {
     pub extra: Map<String, Value>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum McpTransport {
     /// A child process, spoken to over its standard input and output.
     Stdio { command: String, args: Vec<String>, env: BTreeMap<String, String>, cwd: Option<String> },
@@ -40,7 +41,7 @@ impl McpServer {
     }
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Written {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     command: Option<String>,
@@ -103,6 +104,38 @@ impl From<McpServer> for Written {
     }
 }
 
+// Variables, headers, addresses and what others write here hold keys: only their names are printed.
+impl fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpServer")
+            .field("transport", &self.transport)
+            .field("trusted", &self.trusted)
+            .field("disabled", &self.disabled)
+            .field("timeout_seconds", &self.timeout_seconds)
+            .field("extra", &self.extra.keys())
+            .finish()
+    }
+}
+
+impl fmt::Debug for McpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio { command, args, env, cwd } => f
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", &args.len())
+                .field("env", &env.keys())
+                .field("cwd", cwd)
+                .finish(),
+            Self::Http { url, headers } => f
+                .debug_struct("Http")
+                .field("url", &format_args!("{} characters", url.len()))
+                .field("headers", &headers.keys())
+                .finish(),
+        }
+    }
+}
+
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -120,6 +153,18 @@ mod tests {
         ] {
             let server: McpServer = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&server).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn no_secret_is_printed() {
+        for text in [
+            r#"{"command":"x","args":["--key=s3cret"],"env":{"KEY":"s3cret"}}"#,
+            r#"{"url":"https://u:s3cret@x/?k=s3cret","headers":{"X":"s3cret"},"oauth":{"clientSecret":"s3cret"}}"#,
+        ] {
+            let server: McpServer = serde_json::from_str(text).unwrap();
+            let printed = format!("{server:?}");
+            assert!(!printed.contains("s3cret"), "{printed}");
         }
     }
 
