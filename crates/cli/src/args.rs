@@ -66,6 +66,9 @@ pub enum Command {
     /// Lists, creates, shows and deletes worlds
     #[command(subcommand)]
     World(World),
+    /// Lists, adds, imports and removes the MCP servers that a world's tools come from
+    #[command(subcommand)]
+    Mcp(crate::mcp::Mcp),
     /// Shows what is in the log
     #[command(subcommand)]
     Events(Events),

@@ -15,6 +15,7 @@ const DATABASE: &str = "agent-world.db";
 /// Below it, each world has the folder its tools work in.
 const WORKSPACE: &str = "workspace";
 const RUNNING: &str = "running";
+const TOKENS: &str = "mcp-tokens";
 
 #[derive(Clone, Debug)]
 pub struct DataFolder {
@@ -50,6 +51,13 @@ impl DataFolder {
     /// Where running commands are noted, so that they can be found after a crash.
     pub fn make_running(&self) -> Result<PathBuf> {
         let path = self.path.join(RUNNING);
+        make_private(&path)?;
+        Ok(path)
+    }
+
+    /// Where logins at MCP servers are kept.
+    pub fn make_tokens(&self) -> Result<PathBuf> {
+        let path = self.path.join(TOKENS);
         make_private(&path)?;
         Ok(path)
     }

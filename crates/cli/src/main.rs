@@ -9,12 +9,14 @@ mod data;
 mod demo_world;
 mod events;
 mod exit;
+mod mcp;
 mod narrator;
 mod place;
 mod resume;
 mod screen;
 mod send;
 
+mod secrets;
 mod settings;
 mod setup;
 mod signals;
@@ -66,6 +68,7 @@ async fn carry_out(command: Command, data: DataFolder) -> Result<Exit> {
         Command::Resume(wanted) => resume::run(data, wanted).await,
         Command::Approvals(wanted) => approvals::run(data, wanted).await,
         Command::World(wanted) => world::run(data, wanted).await,
+        Command::Mcp(wanted) => mcp::run(data, wanted).await,
         Command::Events(args::Events::Tail(wanted)) => events::tail(data, wanted).await,
         Command::Audit(wanted) => audit::run(data, wanted).await,
         Command::Stats(wanted) => stats::run(data, wanted).await,

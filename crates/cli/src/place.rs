@@ -69,6 +69,18 @@ pub async fn find(session: &Session, world: Option<&str>, which: Which) -> Resul
     Ok(Place { world, chat, is_first_use })
 }
 
+/// The world that is named, or the usual one.
+pub async fn world(session: &Session, named: Option<&str>) -> Result<Arc<World>> {
+    if matches!(named, None | Some(demo_world::ID)) {
+        demo_world::create_if_first(session).await?;
+    }
+    let id = match named {
+        Some(id) => WorldId::new(id),
+        None => usual_world(session.store()).await?,
+    };
+    known_world(session, &id).await
+}
+
 pub async fn known_world(session: &Session, id: &WorldId) -> Result<Arc<World>> {
     match session.engine.world(id).await {
         Err(Error::UnknownWorld(_)) => Err(no_world(id)),

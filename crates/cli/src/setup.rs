@@ -14,11 +14,11 @@ use agent_world_store::{self as store, Sqlite, Store};
 use agent_world_tools::fetch::{Fetch, FetchUrl};
 use agent_world_tools::launcher::Launcher;
 use agent_world_tools::shell::ShellCmd;
-use agent_world_tools::{Tool, files};
+use agent_world_tools::{Tool, files, mcp};
 use anyhow::{Context as _, Result};
 
 use crate::data::DataFolder;
-use crate::settings;
+use crate::{secrets, settings};
 
 /// How soon a process notices what another one wrote.
 const POLL: Duration = Duration::from_millis(250);
@@ -71,6 +71,10 @@ impl Session {
         for tool in tools(&data, &running) {
             builder = builder.tool(tool)?;
         }
+        // Whoever only leaves inputs must not start anybody's servers.
+        if mode == Mode::Worker {
+            builder = builder.source(Arc::new(mcp_servers(&data)?));
+        }
         let engine = builder.start()?;
         Ok(Self { data, engine, began })
     }
@@ -111,6 +115,17 @@ pub fn tools(data: &DataFolder, running: &Path) -> Vec<Arc<dyn Tool>> {
     tools.push(Arc::new(shell));
     tools.push(Arc::new(FetchUrl::new(Fetch::default())));
     tools
+}
+
+/// What starts and ends the MCP servers of worlds, with the keys that were put away for them.
+pub fn mcp_servers(data: &DataFolder) -> Result<mcp::Servers> {
+    let defaults = mcp::Options::default();
+    let environment = defaults.environment.into_iter().chain(secrets::variables(data.path())?);
+    Ok(mcp::Servers::new(mcp::Options {
+        environment: environment.collect(),
+        tokens: Some(data.make_tokens()?),
+        ..mcp::Options::default()
+    }))
 }
 
 /// Ends the commands of a process that was killed, before anything else runs.

@@ -3,7 +3,7 @@
 //! arguments and in the log are masked; what somebody said and what a tool gave back are handed on as they are.
 
 use agent_world_core::audit::Statistics;
-use agent_world_core::config::World;
+use agent_world_core::config::{McpServer, World};
 use agent_world_core::display::mask_secrets;
 use agent_world_core::event::{Decider, Decision, Permission};
 use agent_world_core::ids::ChatId;
@@ -232,7 +232,38 @@ pub fn chat(view: &ChatView) -> Value {
     })
 }
 
+/// Without the values of variables and headers: they are the server's business, and often keys.
+pub fn mcp_server(name: &str, server: &McpServer) -> Value {
+    let mut shown = Map::from_iter([("name".to_owned(), Value::from(name))]);
+    let Value::Object(fields) = json!(server) else {
+        return Value::Object(shown);
+    };
+    for (field, value) in fields {
+        let value = match value {
+            Value::Object(values) if field == "env" || field == "headers" => {
+                values.into_iter().map(|(key, value)| (key, named(value))).collect()
+            }
+            value => mask_secrets(&value),
+        };
+        shown.insert(field, value);
+    }
+    Value::Object(shown)
+}
+
+/// The name of a variable is no secret; anything else may be one.
+fn named(value: Value) -> Value {
+    match value.as_str() {
+        Some(text) if text.starts_with("${") && text.ends_with('}') => value,
+        _ => Value::from("(set)"),
+    }
+}
+
 pub fn world(world: &World, chats: &[ChatView]) -> Value {
+    let servers: Map<String, Value> = world
+        .mcp_servers
+        .iter()
+        .map(|(name, server)| (name.clone(), mcp_server(name, server)))
+        .collect();
     json!({
         "id": world.id,
         "name": world.name,
@@ -246,6 +277,8 @@ pub fn world(world: &World, chats: &[ChatView]) -> Value {
         "default_model": world.default_model,
         "agents": world.agents,
         "policy": world.policy,
+        "sandbox": world.sandbox,
+        "mcp_servers": servers,
         "version": world.version,
         "created_at": world.created_at,
         "updated_at": world.updated_at,

@@ -22,6 +22,8 @@ mod chat;
 mod first_use;
 #[path = "cli/log.rs"]
 mod log;
+#[path = "cli/mcp.rs"]
+mod mcp;
 #[path = "cli/processes.rs"]
 mod processes;
 #[path = "cli/send.rs"]

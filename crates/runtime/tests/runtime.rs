@@ -49,6 +49,8 @@ mod stopping;
 
 #[path = "runtime/following.rs"]
 mod following;
+#[path = "runtime/mcp.rs"]
+mod mcp;
 #[path = "runtime/sources.rs"]
 mod sources;
 #[path = "runtime/streaming.rs"]

@@ -100,7 +100,8 @@ struct Parts {
     /// Models under other vendors' names.
     others: Vec<(&'static str, Arc<dyn AnyModel>)>,
     tools: Vec<Arc<dyn Tool>>,
-    sources: Vec<Arc<dyn Source>>,
+    /// Each process makes its own.
+    sources: Vec<Arc<dyn Fn() -> Arc<dyn Source>>>,
     options: Options,
 }
 
@@ -143,8 +144,13 @@ impl Setup {
         self
     }
 
-    pub fn source(mut self, source: &Arc<impl Source + 'static>) -> Self {
-        self.parts.sources.push(Arc::clone(source) as Arc<dyn Source>);
+    pub fn source(self, source: &Arc<impl Source + 'static>) -> Self {
+        let source = Arc::clone(source);
+        self.source_of_each_process(move || Arc::clone(&source) as Arc<dyn Source>)
+    }
+
+    pub fn source_of_each_process(mut self, make: impl Fn() -> Arc<dyn Source> + 'static) -> Self {
+        self.parts.sources.push(Arc::new(make));
         self
     }
 
@@ -194,7 +200,7 @@ impl Parts {
             builder = builder.tool(Arc::clone(tool)).unwrap();
         }
         for source in &self.sources {
-            builder = builder.source(Arc::clone(source));
+            builder = builder.source(source());
         }
         builder.start().unwrap()
     }

@@ -1,0 +1,165 @@
+//! Keeps what must not stand in a world's settings: keys that were written into the description of an MCP server.
+//! Used by `mcp` when one is added and by `setup` when servers are started. Settings are shown, exported and logged; this
+//! file is its owner's alone, and a setting only names what is in it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use agent_world_core::config::{McpServer, McpTransport};
+use agent_world_core::display::mask_secrets;
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+const NAME: &str = "mcp-secrets.json";
+
+type Secrets = BTreeMap<String, String>;
+
+/// Everything that was put away, as variables that settings may name.
+pub fn variables(data: &Path) -> Result<Vec<(OsString, OsString)>> {
+    let secrets = read(data)?.into_iter();
+    Ok(secrets.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect())
+}
+
+/// Puts away what looks like a secret and leaves its name in its place. Says which names were given.
+pub fn put_away(
+    data: &Path,
+    world: &str,
+    name: &str,
+    server: &mut McpServer,
+) -> Result<Vec<String>> {
+    let mut secrets = read(data)?;
+    let written = match &mut server.transport {
+        McpTransport::Stdio { env, .. } => env,
+        McpTransport::Http { headers, .. } => headers,
+    };
+    let mut names = Vec::new();
+    for (key, value) in written.iter_mut().filter(|(key, value)| is_secret(key, value)) {
+        let variable = variable(world, name, key);
+        secrets.insert(variable.clone(), std::mem::take(value));
+        *value = format!("${{{variable}}}");
+        names.push(key.clone());
+    }
+    if !names.is_empty() {
+        write(data, &secrets)?;
+    }
+    Ok(names)
+}
+
+/// Forgets what was put away for a server.
+pub fn forget(data: &Path, world: &str, name: &str) -> Result<()> {
+    let mut secrets = read(data)?;
+    let (before, prefix) = (secrets.len(), variable(world, name, ""));
+    secrets.retain(|variable, _| !variable.starts_with(&prefix));
+    if secrets.len() < before { write(data, &secrets) } else { Ok(()) }
+}
+
+/// A value that names a variable already is none.
+fn is_secret(key: &str, value: &str) -> bool {
+    let whole = json!({ key: value });
+    !value.contains("${") && mask_secrets(&whole) != whole
+}
+
+// The length of each part is in the name, so that no two servers share one.
+fn variable(world: &str, server: &str, key: &str) -> String {
+    let plain = |part: &str| {
+        let letters = part.chars();
+        letters.map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }).collect::<String>()
+    };
+    let (world, server) = (plain(world), plain(server));
+    format!("MCP_{}_{world}_{}_{server}_{}", world.len(), server.len(), plain(key))
+        .to_ascii_uppercase()
+}
+
+fn read(data: &Path) -> Result<Secrets> {
+    let path = data.join(NAME);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Secrets::new()),
+        Err(error) => {
+            return Err(error).with_context(|| format!("{} cannot be read", path.display()));
+        }
+    };
+    // The error would quote what it does not understand.
+    serde_json::from_str(&text).map_err(|error| {
+        anyhow::anyhow!(
+            "{} is not as it was written (line {}); mend or remove it and add the servers again",
+            path.display(),
+            error.line()
+        )
+    })
+}
+
+fn write(data: &Path, secrets: &Secrets) -> Result<()> {
+    let (path, draft) = (data.join(NAME), data.join(format!("{NAME}.new")));
+    let text = serde_json::to_string_pretty(secrets)?;
+    let written = (|| {
+        let options = &mut File::options();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, &path)
+    })();
+    written.with_context(|| format!("{} cannot be written", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn server(env: &[(&str, &str)]) -> McpServer {
+        let env = env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        McpServer::new(McpTransport::Stdio {
+            command: "server".to_owned(),
+            args: Vec::new(),
+            env: env.collect(),
+            cwd: None,
+        })
+    }
+
+    #[test]
+    fn a_secret_is_put_away_and_only_named_in_the_settings() {
+        let data = tempfile::tempdir().unwrap();
+        let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        let mut one = server(&[("GITHUB_TOKEN", token), ("LANG", "C"), ("API_KEY", "${MY_KEY}")]);
+        let names = put_away(data.path(), "w", "git-hub", &mut one).unwrap();
+        assert_eq!(names, ["GITHUB_TOKEN"]);
+        let written = serde_json::to_string(&one).unwrap();
+        assert!(!written.contains(token), "{written}");
+        assert!(written.contains("\"LANG\":\"C\"") && written.contains("${MY_KEY}"), "{written}");
+        let known = variables(data.path()).unwrap();
+        let (name, value) = &known[0];
+        assert_eq!(value, token);
+        assert!(written.contains(&format!("${{{}}}", name.to_str().unwrap())), "{written}");
+        let mode = fs::metadata(data.path().join(NAME)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        forget(data.path(), "w", "git-hub").unwrap();
+        assert!(variables(data.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn servers_of_like_names_do_not_share_a_secret() {
+        let all = [("a", "b_c"), ("a_b", "c"), ("a-b", "c")].map(|(w, s)| variable(w, s, "KEY"));
+        assert_ne!(all[0], all[1]);
+        let data = tempfile::tempdir().unwrap();
+        for name in ["x", "x_y"] {
+            let mut one = server(&[("API_KEY", "sk-0123456789abcdef0123456789")]);
+            put_away(data.path(), "w", name, &mut one).unwrap();
+        }
+        forget(data.path(), "w", "x").unwrap();
+        assert_eq!(variables(data.path()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_broken_file_is_told_of_without_its_text() {
+        let data = tempfile::tempdir().unwrap();
+        fs::write(data.path().join(NAME), "{\n\"KEY\": sk-secret").unwrap();
+        let error = format!("{:#}", variables(data.path()).unwrap_err());
+        assert!(error.contains("line 2") && !error.contains("sk-secret"), "{error}");
+    }
+}

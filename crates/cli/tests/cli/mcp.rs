@@ -1,0 +1,70 @@
+//! Tests of the MCP servers of a world, as a person adds, looks at and removes them.
+
+use crate::home::Home;
+
+/// A server that speaks just enough of the protocol, in the shell.
+const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"tiny","version":"1.2.3"}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"now","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$id" ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_server_is_added_checked_and_removed() {
+    let home = Home::new();
+    home.run(&["mcp", "list"]).succeeded().says("world demo has no MCP servers");
+    home.run(&["mcp", "add", "tiny", "--", "sh", "-c", SERVER])
+        .succeeded()
+        .says("demo has tiny: sh");
+    home.run(&["mcp", "list", "--check"]).succeeded().says("tiny 1.2.3").says("1 tool");
+    let listed = home.run(&["mcp", "list", "--check", "--json"]).succeeded().json();
+    assert_eq!(listed[0]["health"]["state"], "ready");
+    home.run(&["mcp", "add", "broken", "--", "/no/such/program"]).succeeded();
+    home.run(&["mcp", "list", "--check"]).with_code(1).says("broken").says("/no/such/program");
+    home.run(&["mcp", "remove", "broken"]).succeeded().says("no longer has broken");
+    home.run(&["mcp", "remove", "broken"]).with_code(1).warns("it has: tiny");
+    home.run(&["mcp", "add", "x"]).with_code(2);
+    home.run(&["mcp", "add", "x", "--url", "http://x", "--", "y"]).with_code(2);
+    home.run(&["mcp", "list", "-w", "none"]).with_code(1).warns("world none does not exist");
+}
+
+#[test]
+fn the_usual_file_is_imported_and_its_keys_are_put_away() {
+    let home = Home::new();
+    let key = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    home.run(&["world", "list"]).succeeded();
+    let file = home.path().join("servers.json");
+    let text = format!(
+        r#"{{"mcpServers": {{
+            "hub": {{"command": "hub", "args": ["-y"], "env": {{"GITHUB_TOKEN": "{key}", "LEVEL": "1"}}}},
+            "wiki": {{"url": "https://example.com/mcp", "headers": {{"Authorization": "Bearer {key}"}}}}
+        }}}}"#
+    );
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let told = home.run(&["mcp", "import", file]).succeeded();
+    let told = told.says("demo has hub: hub -y").says("put away in the data folder: GITHUB_TOKEN");
+    assert!(!told.out.contains(key), "{}", told.out);
+    for command in [
+        &["mcp", "list", "--json"][..],
+        &["world", "show", "demo", "--json"],
+        &["world", "show", "demo"],
+        &["events", "tail", "--json", "--after", "0"],
+        &["audit", "--json"],
+    ] {
+        let told = home.run(command).succeeded();
+        assert!(!told.out.contains(key), "{command:?}: {}", told.out);
+    }
+    let listed = home.run(&["mcp", "list", "--json"]).succeeded().json();
+    assert!(listed[0]["env"]["GITHUB_TOKEN"].as_str().unwrap().starts_with("${MCP_"));
+    assert_eq!(listed[0]["env"]["LEVEL"], "(set)");
+    std::fs::write(file, "{}").unwrap();
+    home.run(&["mcp", "import", file]).with_code(1).warns("mcpServers");
+    home.run(&["mcp", "import", "none.json"]).with_code(1).warns("none.json cannot be read");
+}
