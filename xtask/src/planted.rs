@@ -20,15 +20,20 @@ pub const BUGS: &[Bug] = &[
     Bug {
         name: "a tool runs before its start is durable",
         file: "crates/runtime/src/chat_task.rs",
-        with: "        let command = Command::StartTool { call: id.clone() };\n",
-        without: "        let Some(early) = self.ledger.chat.calls.get(&id).cloned() else { return };\n\
+        with: "        let Some(started) = self.must_record(command).await else { return };\n",
+        without: "        let early = match &command {\n\
+                  \x20           Command::StartTool { call, .. } => self.ledger.chat.calls.get(call).cloned(),\n\
+                  \x20           _ => None,\n\
+                  \x20       };\n\
+                  \x20       let Some(early) = early else { return };\n\
                   \x20       let mut early = agent_world_core::chat::Call::clone(&early);\n\
                   \x20       early.attempt += 1;\n\
-                  \x20       let stop = CancellationToken::new();\n\
-                  \x20       let run = tool::run(&self.shared, &self.ledger.chat, &Arc::new(early), stop);\n\
+                  \x20       let (stop, reach) = (CancellationToken::new(), self.reach.clone());\n\
+                  \x20       let (chat, early) = (&self.ledger.chat, Arc::new(early));\n\
+                  \x20       let run =\n\
+                  \x20           tool::run(&self.shared, &world, chat, &early, Default::default(), reach, stop);\n\
                   \x20       let ended = tokio::spawn(run);\n\
                   \x20       tokio::task::yield_now().await;\n\
-                  \x20       let command = Command::StartTool { call: id.clone() };\n\
                   \x20       if self.must_record(command).await.is_some()\n\
                   \x20           && let Ok(command) = ended.await\n\
                   \x20       {\n\
@@ -36,7 +41,7 @@ pub const BUGS: &[Bug] = &[
                   \x20       }\n\
                   \x20       return;\n\
                   \x20       #[allow(unreachable_code)]\n\
-                  \x20       let command = Command::StartTool { call: id.clone() };\n",
+                  \x20       let started: Committed = Committed::default();\n",
     },
     Bug {
         name: "a decided request can be decided again",
