@@ -1,6 +1,8 @@
 //! Says what can be written on the command line, and teaches it by example.
 //! Read by `main` only. Checks the form of what is written, never whether it exists.
 
+mod policy;
+
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +15,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::Value;
 
+pub use policy::{Bounds, DiffPolicy, Policy, SetPolicy, ShowPolicy, Switch, TestPolicy};
+
 use crate::exit::Exit;
 
 const INTRODUCTION: &str = "\
@@ -24,8 +28,11 @@ Agent World runs LLM agents that act under human control.
   agent-world approvals list                   what waits for a decision, in all worlds
   agent-world approvals approve ID             decide, also while nothing runs
   agent-world resume                           go on with what was accepted or decided meanwhile
+  agent-world policy show                      what agents may do, and by which rule
+  agent-world policy test -- git status        what would be decided about a command
   agent-world audit --since 2h                 who did, asked for and decided what
   agent-world verify                           check that nobody changed the log
+  agent-world doctor                           what is missing, and how to fix it
 
 `agent-world --help` lists everything, `agent-world COMMAND --help` explains one command.
 ";
@@ -63,12 +70,18 @@ pub enum Command {
     /// Lists and decides what waits for a person
     #[command(subcommand)]
     Approvals(Approvals),
-    /// Lists, creates, shows and deletes worlds
+    /// Lists, creates, shows, changes and deletes worlds
     #[command(subcommand)]
     World(World),
     /// Lists, adds, imports and removes the MCP servers that a world's tools come from
     #[command(subcommand)]
     Mcp(crate::mcp::Mcp),
+    /// Shows, changes and tries what agents of a world may do
+    #[command(subcommand)]
+    Policy(Policy),
+    /// Shows the tools agents have
+    #[command(subcommand)]
+    Tool(Tool),
     /// Shows what is in the log
     #[command(subcommand)]
     Events(Events),
@@ -78,6 +91,8 @@ pub enum Command {
     Stats(Stats),
     /// Checks the log's hash chains, and that everything looked up says what the log says
     Verify(Verify),
+    /// Says what is set up, what is missing and how to fix it
+    Doctor(Doctor),
 }
 
 #[derive(Debug, Args)]
@@ -221,6 +236,8 @@ pub enum World {
         #[arg(long)]
         json: bool,
     },
+    /// Changes where a world's tools work and how far its agents may go
+    Update(UpdateWorld),
     /// Removes a world with all its chats
     Delete {
         id: String,
@@ -263,6 +280,59 @@ pub struct CreateWorld {
     /// Where tools work; otherwise a folder of its own in the data folder
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub bounds: Bounds,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Rules are changed with `agent-world policy set`.
+
+Examples:
+  agent-world world update lab --sandbox required --network off
+  agent-world world update lab --preset read-only
+  agent-world world update lab --directory .")]
+pub struct UpdateWorld {
+    pub id: String,
+    /// Where tools work
+    #[arg(long, value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub bounds: Bounds,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Tool {
+    /// All tools of a world. Its MCP servers are started to hear what they offer
+    List {
+        /// The world; otherwise `demo`, or the only one there is
+        #[arg(short, long)]
+        world: Option<String>,
+        /// One JSON object per line, without the schema
+        #[arg(long)]
+        json: bool,
+    },
+    /// Everything about one tool, with the schema of its arguments
+    Show {
+        name: String,
+        /// The world; otherwise `demo`, or the only one there is
+        #[arg(short, long)]
+        world: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each line is ok, a warning or a problem, with what to do. The exit code is 1 when there is a problem. Nobody is asked
+over the network, no server is started, and no key is shown or fetched.")]
+pub struct Doctor {
+    /// One JSON object per line
     #[arg(long)]
     pub json: bool,
 }
@@ -403,60 +473,5 @@ fn parse_json(text: &str) -> Result<Value, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        use clap::CommandFactory as _;
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn every_command_speaks_json_but_those_the_readme_names() {
-        use clap::CommandFactory as _;
-        let mut without: Vec<String> = Vec::new();
-        let mut left = vec![Arguments::command()];
-        while let Some(command) = left.pop() {
-            left.extend(command.get_subcommands().cloned());
-            let speaks =
-                command.get_arguments().any(|argument| argument.get_long() == Some("json"));
-            if !speaks && !command.has_subcommands() {
-                without.push(command.get_name().to_owned());
-            }
-        }
-        without.sort();
-        assert_eq!(without, ["chat", "delete"]);
-    }
-
-    #[test]
-    fn a_moment_is_a_time_a_day_or_how_long_ago() {
-        let moment = |text: &str| moment(text).map(|at| at.to_string());
-        assert_eq!(moment("2026-11-15T05:59:00+01:00").unwrap(), "2026-11-15T04:59:00Z");
-        assert_eq!(moment("2026-11-15").unwrap(), "2026-11-15T00:00:00Z");
-        let ago = super::moment("2h").unwrap();
-        let passed = Timestamp::now().duration_since(ago).as_secs();
-        assert!((7_200..7_260).contains(&passed), "{passed}");
-        for wrong in ["", "2", "h", "2 hours", "-2h", "99999999999999999999d", "9999999999w", "now"]
-        {
-            assert!(moment(wrong).unwrap_err().contains("is no time"), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn every_example_of_the_introduction_can_be_typed() {
-        let examples = INTRODUCTION.lines().filter_map(|line| line.strip_prefix("  "));
-        for example in examples {
-            let typed = example.split("  ").next().unwrap();
-            let mut words: Vec<&str> = Vec::new();
-            for (index, piece) in typed.split('"').enumerate() {
-                match index % 2 {
-                    0 => words.extend(piece.split_whitespace()),
-                    _ => words.push(piece),
-                }
-            }
-            let known = Arguments::try_parse_from(&words);
-            assert!(known.is_ok(), "{words:?}: {known:?}");
-        }
-    }
-}
+#[path = "args_tests.rs"]
+mod tests;

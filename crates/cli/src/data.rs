@@ -1,5 +1,5 @@
 //! Finds the folder in which everything is stored, and makes it where there is none.
-//! Called by `main` once. Only its owner may look into it; nothing outside it is ever written.
+//! Called by `main` once, and by `doctor`, which makes nothing. Only its owner may look into it; nothing outside it is ever written.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -23,8 +23,16 @@ pub struct DataFolder {
 }
 
 impl DataFolder {
-    /// The folder given, or the platform's.
+    /// The folder given, or the platform's, made where it is not there.
     pub fn find(given: Option<PathBuf>) -> Result<Self> {
+        let folder = Self::locate(given)?;
+        make_private(&folder.path)?;
+        folder.make_database_private()?;
+        Ok(folder)
+    }
+
+    /// Where the folder is or would be.
+    pub fn locate(given: Option<PathBuf>) -> Result<Self> {
         let path = match given.filter(|path| !path.as_os_str().is_empty()) {
             Some(path) => path,
             None => etcetera::base_strategy::choose_native_strategy()
@@ -34,10 +42,7 @@ impl DataFolder {
         };
         let path = std::path::absolute(&path)
             .with_context(|| format!("{} is not a usable path", path.display()))?;
-        make_private(&path)?;
-        let folder = Self { path };
-        folder.make_database_private()?;
-        Ok(folder)
+        Ok(Self { path })
     }
 
     pub fn path(&self) -> &Path {
@@ -50,7 +55,7 @@ impl DataFolder {
 
     /// Where running commands are noted, so that they can be found after a crash.
     pub fn make_running(&self) -> Result<PathBuf> {
-        let path = self.path.join(RUNNING);
+        let path = self.running();
         make_private(&path)?;
         Ok(path)
     }
@@ -60,6 +65,10 @@ impl DataFolder {
         let path = self.path.join(TOKENS);
         make_private(&path)?;
         Ok(path)
+    }
+
+    pub fn running(&self) -> PathBuf {
+        self.path.join(RUNNING)
     }
 
     // The folder may be one that others can look into. SQLite gives its further files the rights of this one.

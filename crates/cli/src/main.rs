@@ -7,20 +7,22 @@ mod audit;
 mod chat;
 mod data;
 mod demo_world;
+mod doctor;
 mod events;
 mod exit;
 mod mcp;
 mod narrator;
 mod place;
+mod policy;
 mod resume;
 mod screen;
-mod send;
-
 mod secrets;
+mod send;
 mod settings;
 mod setup;
 mod signals;
 mod stats;
+mod tool;
 mod verify;
 mod wire;
 mod words;
@@ -53,7 +55,11 @@ fn run(arguments: Arguments) -> Result<Exit> {
         return args::print_introduction();
     };
     log_if_wanted()?;
-    let data = DataFolder::find(arguments.data)?;
+    let data = match &command {
+        // It tells of what is there, and makes nothing.
+        Command::Doctor(_) => DataFolder::locate(arguments.data)?,
+        _ => DataFolder::find(arguments.data)?,
+    };
     let runtime = tokio::runtime::Runtime::new().context("the async runtime cannot be started")?;
     let exit = runtime.block_on(carry_out(command, data));
     // A thread may be waiting for a line of input that never comes.
@@ -69,10 +75,13 @@ async fn carry_out(command: Command, data: DataFolder) -> Result<Exit> {
         Command::Approvals(wanted) => approvals::run(data, wanted).await,
         Command::World(wanted) => world::run(data, wanted).await,
         Command::Mcp(wanted) => mcp::run(data, wanted).await,
+        Command::Policy(wanted) => policy::run(data, wanted).await,
+        Command::Tool(wanted) => tool::run(data, wanted).await,
         Command::Events(args::Events::Tail(wanted)) => events::tail(data, wanted).await,
         Command::Audit(wanted) => audit::run(data, wanted).await,
         Command::Stats(wanted) => stats::run(data, wanted).await,
         Command::Verify(wanted) => verify::run(data, wanted).await,
+        Command::Doctor(wanted) => doctor::run(data, &wanted).await,
     }
 }
 

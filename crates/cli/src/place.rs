@@ -1,5 +1,5 @@
 //! Finds the world and the chat a command is about.
-//! Called by `chat` and `send`. Creates the demo world on first use and a chat where there is none; otherwise only
+//! Called by commands that are about one. Creates the demo world on first use and a chat where there is none; otherwise only
 //! looks.
 
 use std::sync::Arc;
@@ -69,16 +69,20 @@ pub async fn find(session: &Session, world: Option<&str>, which: Which) -> Resul
     Ok(Place { world, chat, is_first_use })
 }
 
-/// The world that is named, or the usual one.
+/// The world a command names, or the usual one.
 pub async fn world(session: &Session, named: Option<&str>) -> Result<Arc<World>> {
-    if matches!(named, None | Some(demo_world::ID)) {
-        demo_world::create_if_first(session).await?;
+    if matches!(named, None | Some(demo_world::ID)) && demo_world::create_if_first(session).await? {
+        tell_of_first_use();
     }
     let id = match named {
-        Some(id) => WorldId::new(id),
+        Some(named) => WorldId::new(named),
         None => usual_world(session.store()).await?,
     };
     known_world(session, &id).await
+}
+
+pub fn tell_of_first_use() {
+    eprintln!("created the world `demo` with the agents ada and bob on the built-in demo model");
 }
 
 pub async fn known_world(session: &Session, id: &WorldId) -> Result<Arc<World>> {

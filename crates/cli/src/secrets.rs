@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agent_world_core::config::{McpServer, McpTransport};
 use agent_world_core::display::mask_secrets;
@@ -17,6 +17,11 @@ use serde_json::json;
 const NAME: &str = "mcp-secrets.json";
 
 type Secrets = BTreeMap<String, String>;
+
+/// Where they are.
+pub fn path(data: &Path) -> PathBuf {
+    data.join(NAME)
+}
 
 /// Everything that was put away, as variables that settings may name.
 pub fn variables(data: &Path) -> Result<Vec<(OsString, OsString)>> {

@@ -39,9 +39,7 @@ pub async fn run(data: DataFolder, wanted: Send) -> Result<Exit> {
     let which = Which::of(wanted.chat.as_ref(), wanted.new);
     let place = place::find(&session, wanted.world.as_deref(), which).await?;
     if place.is_first_use {
-        eprintln!(
-            "created the world `demo` with the agents ada and bob on the built-in demo model"
-        );
+        place::tell_of_first_use();
     }
     let mut errand = Errand::begin(session, place, &wanted).await?;
     errand.post(text).await?;

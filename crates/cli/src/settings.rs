@@ -1,5 +1,5 @@
 //! Reads `agent-world.toml`: from the data folder, then from the current folder, whose word counts where both speak.
-//! Called by `setup`. A file in the current folder may have come with somebody else's project, so it can add hosts of its
+//! Called by `setup` and `doctor`. A file in the current folder may have come with somebody else's project, so it can add hosts of its
 //! own, but not make this program run a command, hand on a secret, or ask somebody else than its owner wants: only the
 //! data folder's, which is its owner's alone, can.
 
@@ -8,7 +8,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use agent_world_llm::settings::{Key, Settings, Vendor};
+use agent_world_llm::settings::{Key, Secret, Settings, Source, Vendor};
 use agent_world_llm::vendors;
 use anyhow::{Context as _, Result, bail};
 
@@ -20,6 +20,37 @@ const LONGEST: u64 = 1 << 20;
 pub fn read(data: &Path) -> Result<Settings> {
     let current = std::env::current_dir().context("the current folder cannot be found")?;
     read_from(data, &current)
+}
+
+/// The files that hold a key themselves, with their rights: the data folder's and the current folder's. One that cannot be
+/// read is left to `read`, which says why.
+pub fn holding_keys(data: &Path) -> Vec<(PathBuf, u32)> {
+    let current = std::env::current_dir().unwrap_or_default();
+    let mut places = vec![data.join(NAME), current.join(NAME)];
+    places.dedup_by(|one, other| same(one, other));
+    places.retain(|place| matches!(file(place), Ok(Some(settings)) if holds_key(&settings)));
+    let with_mode = |place: PathBuf| {
+        let mode = fs::metadata(&place).map_or(0, |found| found.permissions().mode());
+        (place, mode & 0o777)
+    };
+    places.into_iter().map(with_mode).collect()
+}
+
+/// People put keys into headers and parameters, too.
+fn holds_key(settings: &Settings) -> bool {
+    let written = |key: &Key| match key {
+        Key::Text(_) => true,
+        Key::Source(Source::Oauth(oauth)) => {
+            let secrets = [&oauth.client_secret, &oauth.refresh_token];
+            secrets.into_iter().flatten().any(|secret| matches!(secret, Secret::Text(_)))
+        }
+        Key::Source(Source::Env(_) | Source::Command(_)) => false,
+    };
+    settings.vendors.values().any(|vendor| {
+        vendor.key.iter().chain(vendor.users.values()).any(written)
+            || !vendor.headers.is_empty()
+            || vendor.query.keys().any(|name| name != "api-version")
+    })
 }
 
 fn read_from(data: &Path, current: &Path) -> Result<Settings> {

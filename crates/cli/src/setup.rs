@@ -34,11 +34,18 @@ pub struct Session {
     pub began: u64,
 }
 
+/// Whether the MCP servers of worlds are started when their tools are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Servers {
+    Started,
+    LeftAlone,
+}
+
 impl Session {
     /// Works on the store or, where another process does, leaves inputs for it.
     pub async fn open(data: DataFolder) -> Result<Self> {
         match Sqlite::open(data.database(), Role::Worker) {
-            Ok(store) => Self::start(data, store, Mode::Worker).await,
+            Ok(store) => Self::start(data, store, Mode::Worker, Servers::Started).await,
             Err(store::Error::InUse { .. }) => Self::visit(data).await,
             Err(error) => Err(error).context(cannot_open(&data)),
         }
@@ -47,7 +54,7 @@ impl Session {
     /// Works on the store; none where another process does.
     pub async fn work(data: DataFolder) -> Result<Option<Self>> {
         match Sqlite::open(data.database(), Role::Worker) {
-            Ok(store) => Self::start(data, store, Mode::Worker).await.map(Some),
+            Ok(store) => Self::start(data, store, Mode::Worker, Servers::Started).await.map(Some),
             Err(store::Error::InUse { .. }) => Ok(None),
             Err(error) => Err(error).context(cannot_open(&data)),
         }
@@ -56,10 +63,16 @@ impl Session {
     /// Only looks and leaves inputs, also where nobody works.
     pub async fn visit(data: DataFolder) -> Result<Self> {
         let store = open_to_look(&data).await?;
-        Self::start(data, store, Mode::Visitor).await
+        Self::start(data, store, Mode::Visitor, Servers::LeftAlone).await
     }
 
-    async fn start(data: DataFolder, store: Sqlite, mode: Mode) -> Result<Self> {
+    /// Only looks, also at what the MCP servers of a world offer: those it is asked about run until it is shut down.
+    pub async fn visit_with_servers(data: DataFolder) -> Result<Self> {
+        let store = open_to_look(&data).await?;
+        Self::start(data, store, Mode::Visitor, Servers::Started).await
+    }
+
+    async fn start(data: DataFolder, store: Sqlite, mode: Mode, servers: Servers) -> Result<Self> {
         let began = store.position().await?;
         let options = Options { poll: POLL, ..Options::default() };
         let running = data.make_running()?;
@@ -72,7 +85,7 @@ impl Session {
             builder = builder.tool(tool)?;
         }
         // Whoever only leaves inputs must not start anybody's servers.
-        if mode == Mode::Worker {
+        if servers == Servers::Started {
             builder = builder.source(Arc::new(mcp_servers(&data)?));
         }
         let engine = builder.start()?;
@@ -94,7 +107,8 @@ impl Session {
         }
         match Sqlite::open(self.data.database(), Role::Worker) {
             Ok(store) => {
-                let next = Self::start(self.data.clone(), store, Mode::Worker).await?;
+                let next =
+                    Self::start(self.data.clone(), store, Mode::Worker, Servers::Started).await?;
                 self.engine.shutdown().await;
                 self.engine = next.engine;
                 Ok(true)

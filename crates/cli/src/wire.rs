@@ -3,10 +3,11 @@
 //! arguments and in the log are masked; what somebody said and what a tool gave back are handed on as they are.
 
 use agent_world_core::audit::Statistics;
-use agent_world_core::config::{McpServer, World};
+use agent_world_core::config::{McpServer, ToolSpec, World};
 use agent_world_core::display::mask_secrets;
 use agent_world_core::event::{Decider, Decision, Permission};
 use agent_world_core::ids::ChatId;
+use agent_world_core::policy::{Match, Policy, Test};
 use agent_world_core::view::{ApprovalState, ApprovalView, CallView, ChatView, MessageView};
 use agent_world_store::{Audited, StoredEvent};
 use serde_json::{Map, Value, json};
@@ -276,7 +277,7 @@ pub fn world(world: &World, chats: &[ChatView]) -> Value {
         "working_directory": world.working_directory,
         "default_model": world.default_model,
         "agents": world.agents,
-        "policy": world.policy,
+        "policy": policy(&world.policy),
         "sandbox": world.sandbox,
         "mcp_servers": servers,
         "version": world.version,
@@ -284,6 +285,47 @@ pub fn world(world: &World, chats: &[ChatView]) -> Value {
         "updated_at": world.updated_at,
         "chats": chats.iter().map(chat).collect::<Vec<_>>(),
     })
+}
+
+/// A policy as `policy set` takes it, but for its secrets.
+pub fn policy(policy: &Policy) -> Value {
+    let mut masked = policy.clone();
+    for rule in masked.rules.iter_mut().chain(masked.granted.iter_mut()) {
+        for one in &mut rule.matches {
+            *one = masked_match(one);
+        }
+    }
+    mask_secrets(&json!(masked))
+}
+
+/// A condition on an argument that is a secret by its name holds that secret.
+pub fn masked_match(one: &Match) -> Match {
+    let name = one.pointer.rsplit('/').next().unwrap_or_default();
+    let masked = |value: Value| match mask_secrets(&json!({ name: value })).get_mut(name) {
+        Some(value) => value.take(),
+        None => Value::Null,
+    };
+    let text = |text: &String| match masked(json!(text)) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let test = match &one.test {
+        Test::Equals(value) => Test::Equals(masked(value.clone())),
+        Test::Glob(pattern) => Test::Glob(text(pattern)),
+        Test::Regex(expression) => Test::Regex(text(expression)),
+        other => other.clone(),
+    };
+    Match { pointer: one.pointer.clone(), test }
+}
+
+/// What a tool says about itself, without its schema.
+pub fn tool(spec: &ToolSpec) -> Value {
+    let mut value = json!(spec);
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("parameters");
+        fields.insert("type".to_owned(), json!("tool"));
+    }
+    value
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Puts calls, decisions and events into words.
 //! Used wherever something is shown to a person. Never decides anything, and masks secrets in arguments.
 
+use agent_world_core::config::{Sandbox, SandboxMode};
 use agent_world_core::display::{compact, mask_secrets, mask_text, reveal_line};
 use agent_world_core::event::{Choice, Decider, Decision, Event, Outcome, Output, Permission};
-use agent_world_core::policy::{Match, Test};
+use agent_world_core::policy::{Annotations, Match, Preset, Test};
 use agent_world_core::view::{ApprovalState, ApprovalView};
 use serde_json::Value;
 
@@ -134,6 +135,7 @@ pub fn wish(approval: &ApprovalView) -> String {
 pub fn permitted(tool: &str, matches: &[Match]) -> String {
     let conditions: Vec<String> = matches
         .iter()
+        .map(crate::wire::masked_match)
         .map(|one| {
             let place = if one.pointer.is_empty() { "arguments" } else { one.pointer.as_str() };
             match &one.test {
@@ -145,16 +147,48 @@ pub fn permitted(tool: &str, matches: &[Match]) -> String {
                     format!("command `{}`", excerpt(&words.concat().join(" ")))
                 }
                 Test::Paths(pattern) => format!("paths in {}", excerpt(&pattern.within.join(", "))),
-                Test::Annotations(asked) => {
-                    let asked = serde_json::to_value(asked).unwrap_or_default();
-                    format!("a tool that declares {}", compact(&asked))
-                }
+                Test::Annotations(asked) => format!("a tool that is {}", declared(asked)),
             }
         })
         .collect();
     match conditions.as_slice() {
         [] => format!("any {tool}"),
         conditions => format!("{tool} with {}", conditions.join(" and ")),
+    }
+}
+
+fn declared(asked: &Annotations) -> String {
+    let asked = [
+        ("read-only", asked.read_only),
+        ("destructive", asked.destructive),
+        ("idempotent", asked.idempotent),
+    ];
+    let named = asked.into_iter().filter_map(|(name, asked)| {
+        asked.map(|yes| if yes { name.to_owned() } else { format!("not {name}") })
+    });
+    named.collect::<Vec<_>>().join(" and ")
+}
+
+/// What a preset does, in a few words.
+pub fn preset(preset: Preset) -> &'static str {
+    match preset {
+        Preset::ReadOnly => "tools that only read are allowed, everything else is denied",
+        Preset::Ask => "what each tool declares",
+        Preset::Trusted => {
+            "tools that do not destroy are allowed, of servers and clients those that only read"
+        }
+    }
+}
+
+/// How the programs that agents run are confined.
+pub fn sandbox(sandbox: &Sandbox) -> String {
+    let network = if sandbox.network { "with network" } else { "without network" };
+    match sandbox.mode {
+        SandboxMode::Off => "programs run without a sandbox".to_owned(),
+        SandboxMode::On => {
+            format!("programs run in a sandbox, as far as this system has one, {network}")
+        }
+        SandboxMode::Required => format!("programs run in a sandbox or not at all, {network}"),
     }
 }
 

@@ -1,12 +1,15 @@
-//! Lists, creates, shows and deletes worlds.
+//! Lists, creates, shows, changes and deletes worlds.
 //! Called by `main`. Leaves what follows for running chats to the process that works.
 
-use agent_world_core::Timestamp;
-use agent_world_core::config::{Agent, World};
-use agent_world_core::ids::WorldId;
-use anyhow::{Context as _, Result};
+use std::path::Path;
 
-use crate::args::{self, CreateWorld, NewAgent};
+use agent_world_core::Timestamp;
+use agent_world_core::config::{Agent, SandboxMode, World};
+use agent_world_core::ids::WorldId;
+use agent_world_tools::sandbox::Support;
+use anyhow::{Context as _, Result, anyhow};
+
+use crate::args::{self, Bounds, CreateWorld, NewAgent, Switch, UpdateWorld};
 use crate::data::DataFolder;
 use crate::demo_world::MODEL;
 use crate::exit::{Exit, Usage};
@@ -21,6 +24,7 @@ pub async fn run(data: DataFolder, wanted: args::World) -> Result<Exit> {
         args::World::List { json } => list(&session, json).await?,
         args::World::Create(wanted) => create(&session, wanted).await?,
         args::World::Show { id, json } => show(&session, &WorldId::new(id), json).await?,
+        args::World::Update(wanted) => update(&session, wanted).await?,
         args::World::Delete { id, yes } => delete(&session, &WorldId::new(id), yes).await?,
     }
     session.engine.shutdown().await;
@@ -58,15 +62,13 @@ async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
         agents,
         ..World::new(id.clone(), wanted.name.unwrap_or_else(|| id.to_string()), Timestamp::now())
     };
+    bound(&mut world, wanted.bounds);
     // Before its folder is made: a bad id must not become a path.
     world.check()?;
-    let directory = match wanted.directory {
-        Some(directory) => directory.canonicalize().with_context(|| {
-            format!("{} cannot be worked in; name a folder that exists", directory.display())
-        })?,
-        None => session.data.make_workspace(&id)?,
-    };
-    world.working_directory = Some(directory.display().to_string());
+    world.working_directory = Some(match wanted.directory {
+        Some(directory) => working_directory(&directory)?,
+        None => session.data.make_workspace(&id)?.display().to_string(),
+    });
     let world = session.engine.create_world(world, &who()).await?;
     let chats = place::all_chats(session.store(), &id).await?;
     let mut screen = Screen::stdout();
@@ -77,11 +79,87 @@ async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
     screen
         .line(Tone::Plain, &format!("created world {id}; `agent-world chat -w {id}` opens it"))?;
     warn_of_unknown_vendors(session, &world, &mut screen)?;
+    warn_of_weak_sandbox(&world, &mut screen)?;
     if world.agents.is_empty() {
         let text = "it has no agents, so nobody will answer; give it some with --agent";
         screen.line(Tone::Warning, text)?;
     }
     Ok(())
+}
+
+async fn update(session: &Session, wanted: UpdateWorld) -> Result<()> {
+    let UpdateWorld { id, directory, bounds, json } = wanted;
+    if directory.is_none() && bounds.is_empty() {
+        let text = "say what shall change: --sandbox, --network, --preset or --directory";
+        return Err(Usage(text.to_owned()).into());
+    }
+    let id = WorldId::new(id);
+    let old = place::known_world(session, &id).await?;
+    let mut world = World::clone(&old);
+    if let Some(directory) = directory {
+        world.working_directory = Some(working_directory(&directory)?);
+    }
+    bound(&mut world, bounds);
+    let told = match world == *old {
+        true => format!("world {id} is so already; nothing was changed"),
+        false => {
+            world = session.engine.update_world(world, &who()).await?;
+            format!("changed world {id}")
+        }
+    };
+    let mut screen = Screen::stdout();
+    if json {
+        let chats = place::all_chats(session.store(), &id).await?;
+        return Ok(screen.json(&wire::world(&world, &chats))?);
+    }
+    screen.line(Tone::Plain, &told)?;
+    show_bounds(&mut screen, &world)?;
+    warn_of_weak_sandbox(&world, &mut screen)
+}
+
+/// How far its agents may go, as far as anything is said about it.
+fn bound(world: &mut World, bounds: Bounds) {
+    if let Some(preset) = bounds.preset {
+        world.policy.preset = preset.into();
+    }
+    if let Some(mode) = bounds.sandbox {
+        world.sandbox.mode = mode.into();
+    }
+    if let Some(network) = bounds.network {
+        world.sandbox.network = network == Switch::On;
+    }
+}
+
+fn working_directory(directory: &Path) -> Result<String> {
+    let unusable =
+        || format!("{} cannot be worked in; name a folder that exists", directory.display());
+    let path = directory.canonicalize().with_context(unusable)?;
+    if !path.is_dir() {
+        return Err(anyhow!(unusable()));
+    }
+    Ok(path.display().to_string())
+}
+
+/// Says when programs of this world will not run on this system.
+fn warn_of_weak_sandbox(world: &World, screen: &mut Screen) -> Result<()> {
+    if world.sandbox.mode == SandboxMode::Required && !Support::detect().is_whole() {
+        let text = "this system cannot confine programs as required, so none will run; `agent-world doctor` says why";
+        screen.line(Tone::Warning, text)?;
+    }
+    Ok(())
+}
+
+fn show_bounds(screen: &mut Screen, world: &World) -> Result<()> {
+    if let Some(directory) = &world.working_directory {
+        screen.line(Tone::Plain, &format!("tools work in {directory}"))?;
+    }
+    screen.line(Tone::Plain, &words::sandbox(&world.sandbox))?;
+    let rules = match world.policy.rules.len() {
+        0 => "no rules".to_owned(),
+        number => words::count(number, "rule"),
+    };
+    let text = format!("policy: preset {}, {rules}", world.policy.preset);
+    Ok(screen.line(Tone::Plain, &text)?)
 }
 
 fn agents(wanted: &CreateWorld) -> Vec<Agent> {
@@ -134,9 +212,7 @@ async fn show(session: &Session, id: &WorldId, json: bool) -> Result<()> {
         return Ok(screen.json(&wire::world(&world, &chats))?);
     }
     screen.line(Tone::Name, &format!("{id}  {}", world.name))?;
-    if let Some(directory) = &world.working_directory {
-        screen.line(Tone::Plain, &format!("tools work in {directory}"))?;
-    }
+    show_bounds(&mut screen, &world)?;
     for agent in &world.agents {
         let model = world.model_of(agent).unwrap_or("no model");
         let main = if world.main_agent.as_ref() == Some(&agent.id) { ", main agent" } else { "" };

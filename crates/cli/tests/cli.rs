@@ -18,15 +18,23 @@ mod approvals;
 mod auditing;
 #[path = "cli/chat.rs"]
 mod chat;
+#[path = "cli/doctor.rs"]
+mod doctor;
 #[path = "cli/first_use.rs"]
 mod first_use;
 #[path = "cli/log.rs"]
 mod log;
 #[path = "cli/mcp.rs"]
 mod mcp;
+#[path = "cli/policy.rs"]
+mod policy;
 #[path = "cli/processes.rs"]
 mod processes;
+#[path = "cli/readme.rs"]
+mod readme;
 #[path = "cli/send.rs"]
 mod send;
+#[path = "cli/tools.rs"]
+mod tools;
 #[path = "cli/worlds.rs"]
 mod worlds;

@@ -1,6 +1,8 @@
 //! Decides which vendors a program has without being told anything but a key, and makes models of what it is told.
 //! Called by programs once, at their start. Asks no vendor anything.
 
+mod keys;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +20,8 @@ use crate::settings::{Format, Key, Oauth, Secret, Settings, Source, Vendor};
 use crate::transport::{Retry, Timeouts, Transport};
 use crate::{Class, Error, Events, Model, Models, Request, whole};
 use secrecy::ExposeSecret as _;
+
+pub use keys::{Origin, keys};
 
 /// A vendor this program knows by name.
 #[derive(Debug)]
@@ -455,9 +459,7 @@ impl Setup<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        (self.variables)(name)
-            .map(|value| value.trim().to_owned())
-            .filter(|value| !value.is_empty())
+        variable(self.variables, name)
     }
 }
 
@@ -504,6 +506,11 @@ fn plain(format: Format) -> Arc<dyn Dialect> {
         Format::Ollama => Speaks::Ollama,
     };
     speaks.dialect()
+}
+
+/// An empty variable is as good as none.
+fn variable(variables: Variables<'_>, name: &str) -> Option<String> {
+    variables(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 fn hint(name: &str, variables: &[&str]) -> String {

@@ -45,6 +45,9 @@ use crate::types::{
 
 pub use self::connection::Options;
 
+/// The schema of the files this program writes.
+pub const SCHEMA: u32 = schema::KNOWN;
+
 /// What a process opens the store for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

@@ -1,7 +1,7 @@
 //! A data folder that is gone after the test, and the program started on it.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -56,7 +56,11 @@ impl Home {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agent-world"));
+        self.command_of(env!("CARGO_BIN_EXE_agent-world"), arguments)
+    }
+
+    fn command_of(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
             .args(arguments)
             .env("AGENT_WORLD_DATA", self.path())
@@ -69,13 +73,7 @@ impl Home {
     }
 
     pub fn start(&self, arguments: &[&str]) -> Running {
-        let mut child = self.command(arguments).spawn().unwrap();
-        Running {
-            stdin: child.stdin.take(),
-            out: collect(child.stdout.take().unwrap()),
-            err: collect(child.stderr.take().unwrap()),
-            child,
-        }
+        Running::spawn(&mut self.command(arguments))
     }
 
     /// Runs a command to its end, with this on its standard input.
@@ -84,6 +82,28 @@ impl Home {
         running.write(input);
         running.close();
         running.wait()
+    }
+
+    /// Runs a command with these variables; an empty one is as good as none.
+    pub fn run_where(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
+        let mut command = self.command(arguments);
+        Running::spawn(command.envs(variables.iter().copied())).with_no_input()
+    }
+
+    /// Runs a script of the shell, in which the program is found by its name.
+    pub fn run_script(&self, script: &str, folder: &Path) -> Ended {
+        let program = Path::new(env!("CARGO_BIN_EXE_agent-world"));
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = self.command_of("sh", &["-eu", "-c", script]);
+        let path = format!("{}:{path}", program.parent().unwrap().display());
+        Running::spawn(command.current_dir(folder).env("PATH", path)).with_no_input()
+    }
+
+    /// Writes a file beside the data folder.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
     }
 
     pub fn run(&self, arguments: &[&str]) -> Ended {
@@ -156,6 +176,21 @@ impl Ended {
 }
 
 impl Running {
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        Self {
+            stdin: child.stdin.take(),
+            out: collect(child.stdout.take().unwrap()),
+            err: collect(child.stderr.take().unwrap()),
+            child,
+        }
+    }
+
+    fn with_no_input(mut self) -> Ended {
+        self.close();
+        self.wait()
+    }
+
     pub fn write(&mut self, text: &str) {
         self.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }

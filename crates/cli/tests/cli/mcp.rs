@@ -3,7 +3,7 @@
 use crate::home::Home;
 
 /// A server that speaks just enough of the protocol, in the shell.
-const SERVER: &str = r#"
+pub const SERVER: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in

@@ -90,3 +90,37 @@ fn agents_are_told_who_they_are_unless_something_else_is_said() {
         ["world", "create", "own", "--agent", "ada", "--instructions", "Be brief.", "--json"];
     home.run(&create).succeeded().says(r#""instructions":"Be brief.""#);
 }
+
+#[test]
+fn how_far_agents_may_go_is_set_shown_and_changed() {
+    let home = Home::new();
+    let create = ["world", "create", "lab", "--agent", "eve", "--preset", "read-only"];
+    home.run(&[&create[..], &["--sandbox", "off"]].concat()).succeeded();
+    let shown = home.run(&["world", "show", "lab"]).succeeded();
+    shown.says("programs run without a sandbox").says("policy: preset read-only, no rules");
+    let update =
+        ["world", "update", "lab", "--sandbox", "on", "--network", "on", "--preset", "ask"];
+    let changed = home.run(&update).succeeded().says("changed world lab");
+    changed.says("in a sandbox, as far as this system has one, with network").says("preset ask");
+    home.run(&update).succeeded().says("is so already; nothing was changed");
+    let json =
+        home.run(&["world", "update", "lab", "--network", "off", "--json"]).succeeded().json();
+    assert_eq!(
+        (&json[0]["sandbox"]["mode"], &json[0]["sandbox"]["network"]),
+        (&"on".into(), &false.into())
+    );
+    assert_eq!(json[0]["version"], 3);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    home.run(&["world", "update", "lab", "--directory", path]).succeeded();
+    home.run(&["send", "-w", "lab", "--approve", "all", "run touch made"]).succeeded();
+    assert!(folder.path().join("made").exists());
+    home.run(&["world", "update", "lab"]).with_code(2).warns("say what shall change");
+    home.run(&["world", "update", "lab", "--sandbox", "maybe"]).with_code(2).warns("required");
+    let file = home.write("file", "");
+    for nowhere in ["/does/not/exist", &file] {
+        let ended = home.run(&["world", "update", "lab", "--directory", nowhere]).with_code(1);
+        ended.warns("name a folder that exists");
+    }
+    home.run(&["verify"]).succeeded();
+}

@@ -126,7 +126,7 @@ impl fmt::Display for MatchedRule {
         write!(f, "rule {} ({}", self.rule, self.ruling)?;
         f.write_str(if self.granted { ", granted)" } else { ")" })?;
         match &self.description {
-            Some(description) => write!(f, ": {}", reveal_line(description)),
+            Some(description) => write!(f, ": {}", reveal_line(&mask_text(description))),
             None => Ok(()),
         }
     }

@@ -350,6 +350,24 @@ fn what_is_misspelt_is_refused() {
 }
 
 #[test]
+fn a_list_is_not_taken_for_fields_in_their_order() {
+    refused(json!([]), expect!["policy must be an object with fields of preset, rules, granted"]);
+    refused(
+        json!({ "rules": [["r", "allow", "*"]] }),
+        expect![[
+            r#"policy.rules[0] must be an object with fields of id, ruling, tool, agent, matches, command, paths, annotations, description, examples, origin"#
+        ]],
+    );
+    refused(
+        json!({ "rules": [{ "id": "r", "ruling": "allow", "tool": "x", "command": ["git"] }] }),
+        expect!["policy.rules[0].command must be an object with fields of program, parameters"],
+    );
+    let absent =
+        json!({ "rules": [{ "id": "r", "ruling": "deny", "tool": "x", "command": null }] });
+    assert!(Policy::read(&absent).unwrap().rules[0].matches.is_empty());
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused() {
     let rule = |more: Value| {
         let mut rule = json!({ "id": "r", "ruling": "allow", "tool": "x" });

@@ -108,7 +108,13 @@ struct Unknown {
 
 impl Unknown {
     fn fields(&mut self, place: &str, value: &Value, known: &[&str]) {
-        for name in value.as_object().into_iter().flatten().map(|(name, _)| name) {
+        // A list would be taken for the fields in their order, whatever somebody meant by it.
+        let Some(fields) = value.as_object() else {
+            let known = known.join(", ");
+            self.problems.push(format!("{place} must be an object with fields of {known}"));
+            return;
+        };
+        for name in fields.keys() {
             if !known.contains(&name.as_str()) {
                 self.problems
                     .push(format!("{place} has no field `{name}`; there are {}", known.join(", ")));
@@ -149,7 +155,7 @@ impl Unknown {
     }
 
     fn nested(&mut self, place: &str, value: Option<&Value>, known: &[&str]) {
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|value| !value.is_null()) {
             self.fields(place, value, known);
         }
     }
