@@ -121,7 +121,10 @@ pub fn present(screen: &mut Screen, view: &ApprovalView) -> std::io::Result<()> 
         }
     }
     let facts = view.binding.iter().flat_map(|binding| &binding.facts);
-    for (name, value) in facts {
+    let told = |name: &str, value: &str| {
+        name == "directory" && view.working_directory.as_deref() == Some(value)
+    };
+    for (name, value) in facts.filter(|(name, value)| !told(name, value)) {
         screen.line(Tone::Quiet, &format!("  {name}: {}", words::unbroken(value)))?;
     }
     if let Some(directory) = &view.working_directory {

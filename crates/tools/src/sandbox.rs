@@ -222,12 +222,27 @@ pub fn describe(settings: &Sandbox) -> String {
         SandboxMode::On => "on",
         SandboxMode::Required => "required",
     };
-    let network = if *network { "with network" } else { "no network" };
-    let readable = readable.as_ref().map_or("all".to_owned(), |paths| format!("{paths:?}"));
-    format!(
-        "{mode}, {network}, reads {readable} but {hidden:?}, writes also {writable:?}, {processes} processes, \
-         {memory_bytes} bytes of memory, {file_bytes} bytes per file"
-    )
+    let mut parts = vec![mode.to_owned()];
+    parts.push(if *network { "with network" } else { "no network" }.to_owned());
+    if let Some(readable) = readable {
+        parts.push(format!("reads only {readable:?}"));
+    }
+    for (what, paths) in [("hides", hidden), ("writes also", writable)] {
+        if !paths.is_empty() {
+            parts.push(format!("{what} {paths:?}"));
+        }
+    }
+    parts.push(format!("{processes} processes"));
+    parts.push(format!("{} of memory", size(*memory_bytes)));
+    parts.push(format!("files up to {}", size(*file_bytes)));
+    parts.join(", ")
+}
+
+/// In the largest unit that loses nothing: other settings must look different.
+fn size(bytes: u64) -> String {
+    let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let whole = units.iter().find(|(_, unit)| bytes > 0 && bytes.is_multiple_of(*unit));
+    whole.map_or(format!("{bytes} bytes"), |(name, unit)| format!("{} {name}", bytes / unit))
 }
 
 /// A path from the settings: `~` is the home, others are relative to the working directory.
