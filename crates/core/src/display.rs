@@ -110,6 +110,16 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// Like `reveal`, for a text that may have been revealed already: one in which nothing is hidden stays as it is.
+pub fn reveal_once(text: &str) -> Cow<'_, str> {
+    static PATTERN: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(&format!(r"[{HIDDEN}&&[^\n\t]]")).ok());
+    match PATTERN.as_ref() {
+        Some(hidden) if !hidden.is_match(text) => Cow::Borrowed(text),
+        _ => reveal(text),
+    }
+}
+
 /// Makes hidden characters visible and keeps the text on one line: a line break becomes `\n`.
 /// A backslash is doubled, so that a typed `\n` is told from a line break.
 pub fn reveal_line(text: &str) -> Cow<'_, str> {

@@ -382,3 +382,12 @@ proptest! {
         prop_assert_eq!(without_hidden(&shown.text), shown.text.replace('\n', ""));
     }
 }
+
+#[test]
+fn a_text_that_was_revealed_is_not_revealed_again() {
+    for text in ["a\u{202E}b\n\tc", "typed \\u{202E}", "plain\n", "both \u{200B} \\u{200B}"] {
+        let once = reveal(text);
+        assert_eq!(reveal_once(&once), once);
+    }
+    assert_eq!(reveal_once("a\u{202E} \\u{202E}"), reveal("a\u{202E} \\u{202E}"));
+}

@@ -174,7 +174,11 @@ impl Confinement {
         if self.devices == Devices::ItsOwn {
             in_force.bubblewrap = true;
         } else if let Err(reason) = &self.bubblewrap {
-            missing.push(format!("no namespaces: {reason}"));
+            // The kernel's rules for files know nothing of these.
+            missing.push(format!(
+                "no namespaces: {reason}; so names in hidden folders can be listed, and rights, owners and times \
+                 of files outside can be changed"
+            ));
         }
         self.is_enough(&in_force).map(|()| in_force)
     }

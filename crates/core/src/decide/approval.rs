@@ -373,7 +373,8 @@ fn options(spec: &ToolSpec, complete: bool) -> Vec<Choice> {
 fn cut_preview(preview: &str) -> display::Shown {
     let masked = display::mask_text(preview);
     let complete = masked == preview;
-    let text = display::reveal(&masked);
+    // Where its tool has revealed it, doing so again would pass what is hidden off as typed.
+    let text = display::reveal_once(&masked);
     match text.char_indices().nth(SHOWN_LIMIT) {
         None => display::Shown { text: text.into_owned(), complete },
         Some((end, _)) => {

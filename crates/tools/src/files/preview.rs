@@ -12,7 +12,7 @@ const LINE_LIMIT: usize = 500;
 /// After this a diff is no longer the shortest one, and still a right one.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The content before and after, as a diff. Nothing before for a new file.
+/// The content before and after, as a diff. Nothing before for a new file. The path is given as it is shown.
 pub fn diff(path: &str, before: Option<&[u8]>, after: &[u8]) -> String {
     if is_binary(after) || before.is_some_and(is_binary) {
         let was = before.map_or_else(String::new, |bytes| format!(" {} bytes with", bytes.len()));
@@ -36,8 +36,9 @@ pub fn diff(path: &str, before: Option<&[u8]>, after: &[u8]) -> String {
     }
     let from = before.map_or_else(|| "/dev/null".to_owned(), |_| format!("a/{path}"));
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old.as_str(), new.as_str());
-    let unified = diff.unified_diff().header(&from, &format!("b/{path}")).to_string();
-    let mut text = bounded(&reveal(&unified));
+    let unified = diff.unified_diff().to_string();
+    // The path is visible already; revealed twice, what is hidden in it would look typed.
+    let mut text = bounded(&format!("--- {from}\n+++ b/{path}\n{}", reveal(&unified)));
     if new.is_empty() && before.is_none() {
         text = format!("an empty file `{path}`\n");
     }

@@ -60,3 +60,9 @@ fn contents_with_nothing_in_common_take_no_longer_than_allowed() {
     diff("f", Some(lines(0).as_bytes()), lines(1_000_000).as_bytes());
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
+
+#[test]
+fn a_path_that_is_visible_already_stays_as_it_is() {
+    let text = diff("a\\u{202E}b", Some(b"a\n"), b"b\n");
+    assert!(text.starts_with("--- a/a\\u{202E}b\n+++ b/a\\u{202E}b\n@@"), "{text}");
+}

@@ -1,6 +1,7 @@
 //! Decides which files a program may touch, and has the kernel's landlock hold it to that.
 //! Called in the process that becomes the program. Landlock only grants: everything but some hidden places is granted
-//! sibling by sibling along the way to each of them, so names on that way can be listed, but nothing hidden can be read.
+//! sibling by sibling along the way to each of them. Listing is granted on that way and so below it: names can be listed
+//! in hidden folders, too, but nothing in them can be read. Rights, owners and times of files are not landlock's business.
 
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
