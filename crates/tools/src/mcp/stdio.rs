@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::signal::unix::{self, SignalKind};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::plan::Program;
@@ -34,6 +35,8 @@ pub struct Running {
     /// Listens from before the start, so that no exit is missed.
     children: unix::Signal,
     said: Said,
+    /// Hears what it says, to its end.
+    hearing: JoinHandle<()>,
 }
 
 /// What a server wrote to its error output last.
@@ -66,12 +69,13 @@ impl Running {
             .map_err(|error| cannot(&error))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let running = Self { child, group, children, said: Said::default() };
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(format!("`{}` has no input or output", program.command));
         };
+        let said = Said::default();
         // Ends with the pipe, which ends with the group.
-        tokio::spawn(running.said.clone().listen(stderr));
+        let hearing = tokio::spawn(said.clone().listen(stderr));
+        let running = Self { child, group, children, said, hearing };
         Ok((running, Lines::new(stdout, super::FRAME_LIMIT), stdin))
     }
 
@@ -99,6 +103,8 @@ impl Running {
         self.signal(Signal::KILL);
         let status = self.child.wait().await;
         self.group = None;
+        // Its last words may still be on their way; somebody outside the group may hold the pipe open for ever.
+        timeout(GRACE, &mut self.hearing).await.ok();
         status
     }
 
