@@ -106,7 +106,7 @@ pub fn present(screen: &mut Screen, view: &ApprovalView) -> std::io::Result<()> 
     if let Some(form) = &view.form {
         return present_form(screen, view, form);
     }
-    screen.line(Tone::Plain, &format!("  {} asks: {}", view.agent, view.question))?;
+    screen.shown(Tone::Plain, &format!("  {} asks: {}", view.agent, view.question))?;
     if let Some(voided) = &view.voided {
         let text = format!("  {} was approved, but since then:", voided.approval);
         screen.line(Tone::Warning, &text)?;
@@ -114,10 +114,10 @@ pub fn present(screen: &mut Screen, view: &ApprovalView) -> std::io::Result<()> 
             screen.line(Tone::Warning, &format!("    {}", words::unbroken(change)))?;
         }
     }
-    screen.line(Tone::Plain, &format!("  {} {}", view.tool, view.shown))?;
+    screen.shown(Tone::Plain, &format!("  {} {}", view.tool, view.shown))?;
     if let Some(preview) = &view.preview {
         for line in preview.lines() {
-            screen.line(Tone::Plain, &format!("  {line}"))?;
+            screen.shown(Tone::Plain, &format!("  {line}"))?;
         }
     }
     let facts = view.binding.iter().flat_map(|binding| &binding.facts);
@@ -156,7 +156,11 @@ fn present_form(screen: &mut Screen, view: &ApprovalView, form: &Form) -> std::i
 }
 
 async fn approve(data: DataFolder, wanted: ApproveOne) -> Result<Exit> {
-    let session = Session::visit(data).await?;
+    // Other arguments are looked at by the tool, which may be one of a server.
+    let session = match &wanted.arguments {
+        Some(_) => Session::visit_with_servers(data).await?,
+        None => Session::visit(data).await?,
+    };
     let id = ApprovalId::new(wanted.id);
     let matches = match wanted.suggestion {
         Some(_) if wanted.scope == Reach::Once => {

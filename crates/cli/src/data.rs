@@ -13,7 +13,7 @@ use etcetera::BaseStrategy as _;
 const NAME: &str = "agent-world";
 const DATABASE: &str = "agent-world.db";
 /// Below it, each world has the folder its tools work in.
-const WORKSPACE: &str = "workspace";
+pub const WORKSPACE: &str = "workspace";
 const RUNNING: &str = "running";
 const TOKENS: &str = "mcp-tokens";
 

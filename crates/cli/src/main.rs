@@ -43,6 +43,8 @@ fn main() -> ExitCode {
     if let Some(ended) = agent_world_tools::launcher::main_if_asked() {
         return ended;
     }
+    // Not to be had on every system, and no reason not to go on.
+    agent_world_tools::launcher::keep_to_itself().ok();
     let arguments = Arguments::parse();
     match run(arguments) {
         Ok(exit) => exit.into(),

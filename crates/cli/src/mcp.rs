@@ -219,6 +219,14 @@ async fn change(
     let mut screen = Screen::stdout();
     let mut told = Vec::new();
     for (name, mut server) in servers {
+        // What was put away for one server is no other's, also not for a file that guesses its name.
+        if serde_json::to_string(&server)?.contains(secrets::REFERENCE) {
+            return Err(anyhow!(
+                "server `{name}` names a variable that begins with {}, which are kept for keys that were put away; \
+                 write the key itself, and it is put away",
+                secrets::REFERENCE
+            ));
+        }
         let away = secrets::put_away(session.data.path(), world.id.as_str(), &name, &mut server)?;
         told.push((name.clone(), server.clone(), away));
         world.mcp_servers.insert(name, server);

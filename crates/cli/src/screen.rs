@@ -4,7 +4,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use agent_world_core::display::reveal;
+use agent_world_core::display::{reveal, reveal_once};
 use anstyle::{AnsiColor, Style};
 
 /// Before every further line of a text, so that none of them can pass for a line of somebody else.
@@ -58,6 +58,13 @@ impl Screen {
     pub fn line(&mut self, tone: Tone, text: &str) -> io::Result<()> {
         self.fresh_line()?;
         self.write(tone, text)?;
+        self.end_line()
+    }
+
+    /// A line of what was made visible already, such as a request: what its escapes stand for must stay plain.
+    pub fn shown(&mut self, tone: Tone, text: &str) -> io::Result<()> {
+        self.fresh_line()?;
+        self.put(tone, &reveal_once(text))?;
         self.end_line()
     }
 
@@ -124,7 +131,11 @@ impl Screen {
     }
 
     fn write(&mut self, tone: Tone, text: &str) -> io::Result<()> {
-        let text = self.indented(&reveal(text));
+        self.put(tone, &reveal(text))
+    }
+
+    fn put(&mut self, tone: Tone, visible: &str) -> io::Result<()> {
+        let text = self.indented(visible);
         self.place = At::Text;
         match tone.style().filter(|_| self.colours) {
             Some(style) => write!(self.out, "{style}{text}{style:#}"),

@@ -9,12 +9,16 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use agent_world_core::binding::digest;
 use agent_world_core::config::{McpServer, McpTransport};
 use agent_world_core::display::mask_secrets;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
 const NAME: &str = "mcp-secrets.json";
+
+/// How settings name what was put away.
+pub const REFERENCE: &str = "${MCP_";
 
 type Secrets = BTreeMap<String, String>;
 
@@ -57,7 +61,7 @@ pub fn put_away(
 /// Forgets what was put away for a server.
 pub fn forget(data: &Path, world: &str, name: &str) -> Result<()> {
     let mut secrets = read(data)?;
-    let (before, prefix) = (secrets.len(), variable(world, name, ""));
+    let (before, prefix) = (secrets.len(), prefix(world, name));
     secrets.retain(|variable, _| !variable.starts_with(&prefix));
     if secrets.len() < before { write(data, &secrets) } else { Ok(()) }
 }
@@ -68,15 +72,24 @@ fn is_secret(key: &str, value: &str) -> bool {
     !value.contains("${") && mask_secrets(&whole) != whole
 }
 
-// The length of each part is in the name, so that no two servers share one.
 fn variable(world: &str, server: &str, key: &str) -> String {
-    let plain = |part: &str| {
-        let letters = part.chars();
-        letters.map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }).collect::<String>()
-    };
-    let (world, server) = (plain(world), plain(server));
-    format!("MCP_{}_{world}_{}_{server}_{}", world.len(), server.len(), plain(key))
+    format!("{}{}_{}", prefix(world, server), plain(key), mark(&[key])).to_ascii_uppercase()
+}
+
+// Letters are lost on the way to a variable's name; the mark is of the names as they are written, so that no two
+// servers, of whatever worlds, share one.
+fn prefix(world: &str, server: &str) -> String {
+    format!("MCP_{}_{}_{}_", plain(world), plain(server), mark(&[world, server]))
         .to_ascii_uppercase()
+}
+
+fn mark(parts: &[&str]) -> String {
+    let whole = serde_json::to_string(parts).unwrap_or_default();
+    digest(whole.as_bytes()).chars().skip("sha256:".len()).take(16).collect()
+}
+
+fn plain(part: &str) -> String {
+    part.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }).collect()
 }
 
 fn read(data: &Path) -> Result<Secrets> {
@@ -150,7 +163,7 @@ mod tests {
     #[test]
     fn servers_of_like_names_do_not_share_a_secret() {
         let all = [("a", "b_c"), ("a_b", "c"), ("a-b", "c")].map(|(w, s)| variable(w, s, "KEY"));
-        assert_ne!(all[0], all[1]);
+        assert!(all[0] != all[1] && all[1] != all[2], "{all:?}");
         let data = tempfile::tempdir().unwrap();
         for name in ["x", "x_y"] {
             let mut one = server(&[("API_KEY", "sk-0123456789abcdef0123456789")]);

@@ -237,6 +237,11 @@ impl Errand {
         let approve = Answer::Approve { scope: Scope::Once, matches: Vec::new(), arguments: None };
         let answer = match self.approve {
             Approve::None | Approve::Wait => return Ok(()),
+            // What a tool wants to know nobody here can say.
+            _ if view.form.is_some() => {
+                self.denied.insert(id.clone());
+                Answer::Deny { reason: Some("nobody is there to answer".to_owned()) }
+            }
             Approve::All => approve,
             Approve::ReadOnly if self.only_reads(&view) => approve,
             Approve::ReadOnly => {

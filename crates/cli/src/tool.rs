@@ -15,7 +15,7 @@ use crate::screen::{Screen, Tone};
 use crate::setup::Session;
 use crate::{place, wire, words};
 
-/// Characters of a tool's name in the list; one of a server may be longer.
+/// Characters of a tool's name in the list; one of a server may be longer, and is not cut: it is there to be typed.
 const NAME: usize = 20;
 const SOURCE: usize = 14;
 /// Characters of a tool's description in the list, so that a line stays one on most terminals.
@@ -66,7 +66,7 @@ async fn list(session: &Session, world: Option<&str>, json: bool) -> Result<()> 
             screen.json(&wire::tool(spec))?;
             continue;
         }
-        let name = words::cut(&spec.name, NAME - 1);
+        let name = &spec.name;
         let source = words::cut(&source(&spec.source), SOURCE - 1);
         let (asks, does) = (asks(spec), effect(spec));
         let line =

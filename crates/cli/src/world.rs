@@ -66,7 +66,7 @@ async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
     // Before its folder is made: a bad id must not become a path.
     world.check()?;
     world.working_directory = Some(match wanted.directory {
-        Some(directory) => working_directory(&directory)?,
+        Some(directory) => working_directory(&directory, &session.data)?,
         None => session.data.make_workspace(&id)?.display().to_string(),
     });
     let world = session.engine.create_world(world, &who()).await?;
@@ -97,7 +97,7 @@ async fn update(session: &Session, wanted: UpdateWorld) -> Result<()> {
     let old = place::known_world(session, &id).await?;
     let mut world = World::clone(&old);
     if let Some(directory) = directory {
-        world.working_directory = Some(working_directory(&directory)?);
+        world.working_directory = Some(working_directory(&directory, &session.data)?);
     }
     bound(&mut world, bounds);
     let told = match world == *old {
@@ -130,12 +130,22 @@ fn bound(world: &mut World, bounds: Bounds) {
     }
 }
 
-fn working_directory(directory: &Path) -> Result<String> {
+/// A folder for tools. Not one that holds this program's own data: agents would work on the log of what they do.
+fn working_directory(directory: &Path, data: &DataFolder) -> Result<String> {
     let unusable =
         || format!("{} cannot be worked in; name a folder that exists", directory.display());
     let path = directory.canonicalize().with_context(unusable)?;
     if !path.is_dir() {
         return Err(anyhow!(unusable()));
+    }
+    let own = data.path().canonicalize().unwrap_or_else(|_| data.path().to_owned());
+    let workspaces = own.join(crate::data::WORKSPACE);
+    if own.starts_with(&path) || path.starts_with(&own) && !path.starts_with(&workspaces) {
+        return Err(anyhow!(
+            "{} holds this program's own data, its keys and its log among them; name a folder that does not, or \
+             another data folder with --data",
+            path.display()
+        ));
     }
     Ok(path.display().to_string())
 }

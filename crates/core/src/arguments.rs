@@ -2,6 +2,8 @@
 //! Called by `decide` for a model's calls and for arguments a person edited. What it returns is what is stored,
 //! shown, approved and run. Lenient only where the meaning is plain; never guesses.
 
+mod cost;
+
 use jsonschema::Validator;
 use serde_json::{Map, Number, Value};
 
@@ -52,6 +54,9 @@ impl Schema {
     pub fn validate(&self, value: Value) -> Result<Value, String> {
         let value = canonical(value, &self.document)?;
         let validator = self.validator.as_ref().map_err(Clone::clone)?;
+        if !cost::is_reasonable(&self.document, &value) {
+            return Err("the tool's own schema refers to itself too often to be checked".to_owned());
+        }
         check(value, validator)
     }
 }

@@ -193,3 +193,30 @@ proptest! {
         prop_assert_eq!(again, canonical);
     }
 }
+
+#[test]
+fn a_schema_that_takes_for_ever_to_check_is_refused_at_once() {
+    let mut definitions = Map::new();
+    for level in 0..60 {
+        let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
+        definitions.insert(format!("a{level}"), json!({"allOf": [next.clone(), next]}));
+    }
+    definitions.insert("a60".to_owned(), json!({"type": "object"}));
+    let doubling =
+        json!({"type": "object", "$defs": definitions, "allOf": [{"$ref": "#/$defs/a0"}]});
+    let itself = json!({
+        "type": "object",
+        "properties": {"a": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}},
+    });
+    let nested = format!("{}{{}}{}", "{\"a\":".repeat(60), "}".repeat(60));
+    for (schema, arguments) in [(&doubling, "{}"), (&itself, nested.as_str())] {
+        let refused = parse(arguments, schema).unwrap_err();
+        assert!(refused.contains("refers to itself too often"), "{refused}");
+    }
+    // One that refers to itself as trees do is fine.
+    let tree = json!({
+        "type": "object",
+        "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}},
+    });
+    assert!(parse(r#"{"left": {"left": {}, "right": {}}, "right": {}}"#, &tree).is_ok());
+}

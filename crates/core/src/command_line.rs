@@ -46,6 +46,8 @@ pub struct CommandLine {
 pub struct Command {
     pub program: String,
     pub parameters: Vec<String>,
+    /// Some of its parameters are only known when it runs: what `find` finds, or what `xargs` reads.
+    pub is_open: bool,
 }
 
 /// Why a line says less than it does.
@@ -184,6 +186,7 @@ impl Reading {
         self.line.commands.push(Command {
             program: program.to_owned(),
             parameters: parameters.iter().map(|word| word.text.clone()).collect(),
+            is_open: parameters.iter().any(|word| word.text == "{}"),
         });
     }
 }

@@ -473,8 +473,13 @@ impl ChatTask {
                     self.questions.answer(&approval, questions::of_state(&view.state))
                 }
                 Ok(None) => self.questions.answer(&approval, Answer::Unanswered),
-                // It is looked up again with the next change.
-                Err(error) => tracing::warn!(%error, "an answer could not be read"),
+                // Whoever waits for it has no time limit meanwhile: it is looked up again.
+                Err(error) => {
+                    tracing::warn!(%error, "an answer could not be read; trying again");
+                    self.doubtful = true;
+                    self.breathe().await;
+                    return;
+                }
             }
         }
     }

@@ -37,6 +37,9 @@ async fn look(shared: &Arc<Shared>, seen: &mut Option<u64>) -> Result<(), Error>
     // Whoever is told that settings have changed must not find the old ones.
     for world in &changes.worlds {
         shared.worlds.forget(world);
+        if shared.store.world(world).await?.is_none() {
+            shared.toolbox.forget(world);
+        }
     }
     if !changes.worlds.is_empty() {
         // A granted rule may settle what waits anywhere, and a deleted world takes its chats along.

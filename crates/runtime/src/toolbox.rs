@@ -70,6 +70,12 @@ impl Toolbox {
         }
     }
 
+    /// For a world that is gone.
+    pub fn forget(&self, world: &WorldId) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(world);
+        self.sources.iter().for_each(|source| source.forget(world));
+    }
+
     pub async fn close(&self) {
         for source in &self.sources {
             source.close().await;

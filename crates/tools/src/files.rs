@@ -24,7 +24,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Failure, Tool};
+use crate::{Failure, Invocation, Tool};
 use place::Root;
 
 pub use edit::EditFile;
@@ -49,6 +49,20 @@ pub fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(WriteFile),
         Arc::new(EditFile),
     ]
+}
+
+/// What is changed is what was looked at: the start was recorded in between, and files can change meanwhile.
+async fn unchanged(tool: &impl Tool, invocation: &Invocation) -> Result<(), Failure> {
+    if invocation.facts.is_empty() {
+        return Ok(());
+    }
+    let now = tool.prepare(invocation.intent()).await.map_err(Failure::text)?.facts;
+    match invocation.facts.iter().find(|(name, before)| now.get(*name) != Some(*before)) {
+        None => Ok(()),
+        Some(_) => Err(Failure::text(
+            "nothing was written: the file changed while the call was about to start; look at it and call again",
+        )),
+    }
 }
 
 /// Where a call that only looks would look. A way out of the working directory is refused before anybody is asked.

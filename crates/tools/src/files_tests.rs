@@ -312,3 +312,21 @@ async fn a_call_that_is_cancelled_does_nothing() {
     }
     assert_eq!(bench.read("secret"), b"secret");
 }
+
+#[tokio::test]
+async fn a_file_that_changes_after_the_look_is_not_written() {
+    let bench = Bench::new();
+    bench.write("a.txt", "one\n");
+    for (tool, arguments) in [
+        (&WriteFile as &dyn Tool, json!({ "path": "a.txt", "content": "new\n" })),
+        (&EditFile, json!({ "path": "a.txt", "old": "one", "new": "new" })),
+    ] {
+        let mut invocation = bench.invocation(tool, arguments);
+        invocation.facts = tool.prepare(invocation.intent()).await.unwrap().facts;
+        bench.write("a.txt", "one, and somebody else's words\n");
+        let refused = tool.run(invocation).await.unwrap_err().into_output().text;
+        assert!(refused.contains("changed while the call was about to start"), "{refused}");
+        assert_eq!(bench.read("a.txt"), b"one, and somebody else's words\n");
+        bench.write("a.txt", "one\n");
+    }
+}

@@ -80,6 +80,14 @@ pub fn main_if_asked() -> Option<ExitCode> {
     Some(act(arguments.next()))
 }
 
+/// Keeps other programs of the same user, MCP servers among them, from reading this one's memory and the variables it was
+/// started with, which hold keys. To be called by a server's `main` after `main_if_asked`.
+pub fn keep_to_itself() -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
+
 #[cfg(target_os = "linux")]
 fn act(part: Option<std::ffi::OsString>) -> ExitCode {
     let done = match part.as_deref().and_then(std::ffi::OsStr::to_str) {

@@ -97,6 +97,9 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// Returns when the world's tools are known, or when it is known that they cannot be had for now.
     async fn ready(&self, world: &World);
 
+    /// Ends whatever was started for a world that is gone.
+    fn forget(&self, _world: &WorldId) {}
+
     /// Ends whatever was started.
     async fn close(&self);
 }

@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agent_world_core::Timestamp;
 use agent_world_core::config::World;
 use agent_world_core::ids::WorldId;
 use async_trait::async_trait;
@@ -126,6 +127,8 @@ pub struct Servers {
 #[derive(Debug, Default)]
 struct Servants {
     servers: BTreeMap<String, Kept>,
+    /// Of which settings these are: a world made later, or changed later, is newer.
+    followed: Option<(Timestamp, u64)>,
     /// Counts the changes of their tools.
     changes: Arc<AtomicU64>,
     /// Made when so many changes had been counted.
@@ -183,11 +186,6 @@ impl Servers {
         }
     }
 
-    /// Ends the servers of a world that is gone.
-    pub fn forget(&self, world: &WorldId) {
-        self.worlds().remove(world);
-    }
-
     fn server(&self, world: &WorldId, server: &str) -> Result<Arc<Server>, String> {
         let worlds = self.worlds();
         let kept = worlds.get(world).and_then(|servants| servants.servers.get(server));
@@ -197,6 +195,13 @@ impl Servers {
 
     /// Starts what is new or changed, ends what is gone.
     fn follow(&self, world: &World, servants: &mut Servants) {
+        // Whoever began something under earlier settings may still ask: a server that was taken out since is not started
+        // again for it, nor is one that was changed ended.
+        let settings = Some((world.created_at, world.version));
+        if settings < servants.followed {
+            return;
+        }
+        servants.followed = settings;
         let folder = world.working_directory.as_ref().map(PathBuf::from);
         let same = |kept: &Kept| {
             world.mcp_servers.get(&kept.server.name) == Some(&kept.server.settings)
@@ -285,10 +290,38 @@ impl Source for Servers {
         }
     }
 
+    fn forget(&self, world: &WorldId) {
+        self.worlds().remove(world);
+    }
+
     async fn close(&self) {
         self.tasks.close();
         self.worlds().clear();
         // What has not let go by then is killed when its task is dropped.
         timeout(CLOSING, self.tasks.wait()).await.ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn settings_that_are_out_of_date_start_and_end_nothing() {
+        let servers = Servers::new(Options::default());
+        let mut old = World::new(WorldId::from("w"), "w", Timestamp::UNIX_EPOCH);
+        old.version = 1;
+        let one = serde_json::from_str(r#"{"command":"cat"}"#).unwrap();
+        old.mcp_servers.insert("removed".to_owned(), one);
+        let mut new = World::new(WorldId::from("w"), "w", Timestamp::UNIX_EPOCH);
+        new.version = 2;
+        servers.tools(&old);
+        servers.tools(&new);
+        assert!(servers.health(&new.id).is_empty());
+        // A chat whose model call began before the server was taken out looks at the reply.
+        servers.tools(&old);
+        let health = servers.health(&new.id);
+        servers.close().await;
+        assert!(health.is_empty(), "{health:?}");
     }
 }

@@ -180,6 +180,12 @@ impl Confinement {
                  of files outside can be changed"
             ));
         }
+        if self.network == Network::Allowed {
+            in_force.missing.push(
+                "sockets of other programs that lie in readable folders can be connected to"
+                    .to_owned(),
+            );
+        }
         self.is_enough(&in_force).map(|()| in_force)
     }
 

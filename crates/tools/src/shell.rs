@@ -157,6 +157,22 @@ impl ShellCmd {
         })
     }
 
+    /// What is run is what was looked at: the start was recorded in between, and files can change meanwhile.
+    async fn check(&self, arguments: &Arguments, invocation: &Invocation) -> Result<(), String> {
+        if invocation.facts.is_empty() {
+            return Ok(());
+        }
+        let now = self.prepare(invocation.intent()).await?.facts;
+        // Whatever its name means by now: the program that was found then is the one that is run.
+        let mut named = invocation.facts.iter().filter(|(name, _)| *name != program::PROGRAM);
+        match named.find(|(name, before)| now.get(*name) != Some(*before)) {
+            None => Ok(()),
+            Some((name, _)) => Err(arguments.cannot_run(&format!(
+                "its {name} changed while it was about to start; call it again"
+            ))),
+        }
+    }
+
     async fn execute(
         &self,
         job: Job,
@@ -230,6 +246,7 @@ impl Tool for ShellCmd {
             return Err(Failure::text(arguments.cannot_run("it was cancelled before it started")));
         }
         let job = self.job(&arguments, &invocation).await.map_err(Failure::text)?;
+        self.check(&arguments, &invocation).await.map_err(Failure::text)?;
         let report = self.execute(job, arguments.time_limit(), &invocation).await;
         let report = report.map_err(|problem| {
             Failure::text(match problem {

@@ -199,14 +199,15 @@ async fn what_was_found_when_a_call_was_prepared_is_what_runs() {
     fs::rename(&script, directory.join("moved")).unwrap();
     invocation.facts = facts.clone();
     let text = failed(bench.tool.run(invocation.clone()).await).text;
-    assert!(text.starts_with("cannot run `./tool`: no such program"), "{text}");
+    assert!(text.starts_with("cannot run `./tool`: its script changed"), "{text}");
     let now = bench.tool.prepare(invocation.intent()).await.unwrap().facts;
     assert_eq!(now["program"], "not found");
     fs::write(&script, "#!/bin/sh\necho two\n").unwrap();
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let now = bench.tool.prepare(invocation.intent()).await.unwrap().facts;
     assert_ne!(now["script"], facts["script"]);
-    assert_eq!(bench.tool.run(invocation).await.unwrap().text, "two");
+    let text = failed(bench.tool.run(invocation).await).text;
+    assert!(text.starts_with("cannot run `./tool`: its script changed"), "{text}");
 }
 
 #[tokio::test]
@@ -418,5 +419,43 @@ async fn many_programs_run_side_by_side_and_each_gets_its_own_result() {
     let tasks: Vec<_> = (1..30).map(|code| (code, bench.start(arguments(code)))).collect();
     for (code, task) in tasks {
         assert_eq!(failed(task.await.unwrap()).details["exit_code"], code);
+    }
+}
+
+#[tokio::test]
+async fn a_look_waits_for_nobody() {
+    let bench = Bench::new();
+    let fifo = bench.folder.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let invocation = bench.invocation(json!({"command": "env", "parameters": ["./fifo"]}));
+    // Opened for reading the usual way, it would wait for a writer that never comes.
+    let facts = bench.tool.prepare(invocation.intent()).await.unwrap().facts;
+    assert!(facts.contains_key("program"), "{facts:?}");
+}
+
+#[tokio::test]
+async fn the_content_of_what_a_script_runs_is_a_fact() {
+    let bench = Bench::new();
+    let file = bench.folder.path().join("deploy.sh");
+    let write = |word: &str| {
+        fs::write(&file, format!("#!/bin/sh\necho {word}\n")).unwrap();
+        fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    for arguments in [
+        json!({"script": "./deploy.sh"}),
+        json!({"script": "bash deploy.sh"}),
+        json!({"script": ". ./deploy.sh"}),
+        json!({"command": "bash", "parameters": ["-c", "bash deploy.sh"]}),
+        json!({"command": "bash", "parameters": ["-c", "./deploy.sh"]}),
+        json!({"command": "./deploy.sh"}),
+    ] {
+        write("good");
+        let mut invocation = bench.invocation(arguments.clone());
+        invocation.facts = bench.tool.prepare(invocation.intent()).await.unwrap().facts;
+        write("evil");
+        let now = bench.tool.prepare(invocation.intent()).await.unwrap().facts;
+        assert_ne!(now, invocation.facts, "{arguments}");
+        let text = failed(bench.tool.run(invocation).await).text;
+        assert!(text.contains("changed while it was about to start"), "{arguments}: {text}");
     }
 }

@@ -182,8 +182,13 @@ fn narrowed(
     view: &ApprovalView,
     number: &str,
 ) -> Result<Vec<agent_world_core::policy::Match>, String> {
+    // Without a number it is for any call of the tool, and only if the person was shown that.
     if number.is_empty() {
-        return Ok(Vec::new());
+        return match view.suggestions.iter().any(|one| one.matches.is_empty()) {
+            true => Ok(Vec::new()),
+            false => Err("say for which calls, by a number of the list (as in `s 1`), or answer `o` for this one; \
+                          nothing was decided".to_owned()),
+        };
     }
     let number: usize = number.parse().map_err(|_| {
         format!("`{number}` is not the number of a permission; nothing was decided")

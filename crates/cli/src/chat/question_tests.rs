@@ -191,3 +191,22 @@ fn a_question_of_a_running_tool_is_asked_as_one() {
     assert!(choices(&view).starts_with("e answer"));
     assert!(words::wish(&view).contains("shell_cmd of ada asks"));
 }
+
+#[test]
+fn any_call_is_permitted_only_by_somebody_who_was_shown_that() {
+    let mut asked = asked(Step::Decision);
+    asked.view.suggestions.retain(|one| !one.matches.is_empty());
+    for line in ["s", "a"] {
+        assert!(matches!(read(&asked, line), Reading::Unclear(_)), "{line}");
+    }
+    assert!(matches!(read(&asked, "s 1"), Reading::Answer(_)));
+}
+
+#[test]
+fn what_was_made_visible_is_not_escaped_again() {
+    let shown =
+        ApprovalView { preview: Some("+\\u{1B}[31mred".to_owned()), ..view("apr_1", everything()) };
+    let paper = Paper::default();
+    present(&mut paper.screen(false), &shown).unwrap();
+    assert!(paper.text().contains("  +\\u{1B}[31mred"), "{}", paper.text());
+}

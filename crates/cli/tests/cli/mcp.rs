@@ -64,6 +64,10 @@ fn the_usual_file_is_imported_and_its_keys_are_put_away() {
     let listed = home.run(&["mcp", "list", "--json"]).succeeded().json();
     assert!(listed[0]["env"]["GITHUB_TOKEN"].as_str().unwrap().starts_with("${MCP_"));
     assert_eq!(listed[0]["env"]["LEVEL"], "(set)");
+    let named = listed[0]["env"]["GITHUB_TOKEN"].as_str().unwrap();
+    let stolen = format!("Authorization: {named}");
+    let add = ["mcp", "add", "thief", "--url", "https://example.org", "--header", &stolen];
+    home.run(&add).with_code(1).warns("kept for keys that were put away");
     std::fs::write(file, "{}").unwrap();
     home.run(&["mcp", "import", file]).with_code(1).warns("mcpServers");
     home.run(&["mcp", "import", "none.json"]).with_code(1).warns("none.json cannot be read");

@@ -124,3 +124,15 @@ fn how_far_agents_may_go_is_set_shown_and_changed() {
     }
     home.run(&["verify"]).succeeded();
 }
+
+#[test]
+fn no_world_works_where_the_programs_own_data_is() {
+    let home = Home::new();
+    home.run(&["world", "list"]).succeeded();
+    let data = home.path();
+    for directory in [data.clone(), data.parent().unwrap().to_owned(), "/".into()] {
+        let directory = directory.to_str().unwrap();
+        let create = ["world", "create", "bad", "--agent", "ada", "--directory", directory];
+        home.run(&create).with_code(1).warns("holds this program's own data");
+    }
+}

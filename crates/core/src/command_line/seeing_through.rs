@@ -79,7 +79,12 @@ impl Reading {
         ];
         let acts = |word: &Word| {
             let option = word.text.split('=').next().unwrap_or_default();
-            OPTIONS.contains(&option) || word.text.starts_with("-O")
+            let runs = matches!(option, "-x" | "-u" | "foreach" | "bisect" | "filter-branch");
+            // Git completes what is cut short: `--upload-pa`.
+            let short = option.len() > 2
+                && option.starts_with("--")
+                && OPTIONS.iter().any(|known| known.starts_with(option));
+            runs || short || OPTIONS.contains(&option) || word.text.starts_with("-O")
         };
         if name == "git" && parameters.iter().any(acts) {
             self.gap(Gap::Options);
@@ -150,7 +155,12 @@ impl Reading {
             rest = rest.split_first().map_or(&[], |(_, after)| after);
             own -= 1;
         }
+        let first = self.line.commands.len();
         self.run(rest, depth);
+        // What it reads becomes parameters, which nobody knows.
+        if matches!(name, "xargs" | "gxargs") {
+            self.line.commands.iter_mut().skip(first).for_each(|command| command.is_open = true);
+        }
     }
 
     fn env(&mut self, parameters: &[Word], depth: usize) {

@@ -168,9 +168,9 @@ pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
         | "dotenv" => Some(Wrapper::Somehow),
         "eval" | "source" | "." | "alias" | "unalias" | "export" | "declare" | "typeset"
         | "readonly" | "local" | "set" | "shopt" | "enable" | "hash" | "trap" | "bind"
-        | "complete" | "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" | "fc"
-        | "history" | "shift" | "umask" | "ulimit" | "setopt" | "unsetopt" | "autoload"
-        | "zmodload" | "nocorrect" | "noglob" | "coproc" | "emulate" | "functions" => {
+        | "compgen" | "complete" | "read" | "mapfile" | "readarray" | "getopts" | "unset"
+        | "let" | "fc" | "history" | "shift" | "umask" | "ulimit" | "setopt" | "unsetopt"
+        | "autoload" | "zmodload" | "nocorrect" | "noglob" | "coproc" | "emulate" | "functions" => {
             Some(Wrapper::Builtin)
         }
         _ => interpreter(name).map(Wrapper::Interpreter),

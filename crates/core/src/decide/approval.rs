@@ -11,7 +11,7 @@ use crate::arguments;
 use crate::binding::{Binding, Facts, Prepared};
 use crate::chat::{Call, Request};
 use crate::command::{Answer, AnswerApproval, Claims, Rejection, Scope};
-use crate::config::ToolSpec;
+use crate::config::{Source, ToolSpec};
 use crate::display;
 use crate::event::{
     ApprovalDecided, ApprovalRequested, Attendance, Choice, Decider, Decision, Event, Outcome,
@@ -88,7 +88,7 @@ impl Draft<'_> {
         let voided = Some(Voided { approval, changes });
         let attendance = self.attendance_of(call);
         self.request_approval(id, &spec, attendance, Some(prepared), voided);
-        self.settle_batch(&call.made.turn);
+        self.after_call(call);
     }
 
     pub(super) fn answer_approval(&mut self, sent: AnswerApproval) -> Result<(), Rejection> {
@@ -266,7 +266,7 @@ impl Draft<'_> {
     }
 
     /// A denial is stronger than any permission, also one written after the request was made.
-    fn denial(&self, question: Question<'_>) -> Option<Denial> {
+    pub(super) fn denial(&self, question: Question<'_>) -> Option<Denial> {
         let spec = self.rules.tools.get(question.tool).map(Arc::as_ref);
         policy::denial(&self.rules.world.policy, spec, question)
     }
@@ -287,7 +287,7 @@ impl Draft<'_> {
                 continue;
             }
             let text = "not executed: nobody answered the request for approval in time";
-            self.end_call(&request.asked.call, Outcome::Expired, Output::text(text));
+            self.end_unstarted(&call, Outcome::Expired, text.to_owned());
             self.after_call(&call);
         }
         Ok(())
@@ -332,7 +332,7 @@ impl Draft<'_> {
             binding,
         }));
         if let Some(text) = denial {
-            self.end_call(&call.made.call, Outcome::Denied, Output::text(text));
+            self.end_unstarted(call, Outcome::Denied, text);
         }
     }
 
@@ -363,6 +363,8 @@ fn options(spec: &ToolSpec, complete: bool) -> Vec<Choice> {
     let all = [Choice::Deny, Choice::ApproveOnce, Choice::ApproveSession, Choice::ApproveAlways];
     let left = |choice: &Choice| match (choice, &spec.approval.options) {
         (Choice::Deny, _) => true,
+        // Whichever client comes next may offer a tool of that name.
+        (Choice::ApproveAlways, _) if matches!(spec.source, Source::Client(_)) => false,
         (Choice::ApproveAlways, _) if !complete || spec.name.contains('*') => false,
         (choice, Some(options)) => options.contains(choice),
         (_, None) => true,
@@ -399,7 +401,7 @@ pub(super) fn check_offered(request: &Request, scope: Scope) -> Result<(), Rejec
     }
 }
 
-fn question_of(call: &Call) -> Question<'_> {
+pub(super) fn question_of(call: &Call) -> Question<'_> {
     Question {
         agent: &call.made.agent,
         tool: &call.made.name,

@@ -8,6 +8,7 @@ use crate::arguments;
 use crate::command::Rejection;
 use crate::config::{Location, Source, ToolSpec, is_tool_name};
 use crate::event::Event;
+use crate::ids::GrantId;
 use crate::nesting;
 
 use super::Draft;
@@ -52,16 +53,37 @@ impl Draft<'_> {
         if self.chat.client_tools.get(&client).is_some_and(same) {
             return Ok(());
         }
+        self.revoke_withdrawn(&client, &names_of(&tools), &by);
         self.emit(Event::ClientToolsOffered { client, tools, by });
         Ok(())
     }
 
+    /// A permission is for a tool as somebody saw it. Once its client takes it back, another may offer one of that name.
+    fn revoke_withdrawn(&mut self, client: &str, offered: &BTreeSet<String>, by: &str) {
+        let before = self.chat.client_tools.get(client).cloned().unwrap_or_default();
+        let gone: BTreeSet<String> = before
+            .iter()
+            .map(|spec| spec.name.clone())
+            .filter(|name| !offered.contains(name))
+            .collect();
+        let grants: Vec<GrantId> = self
+            .chat
+            .grants
+            .values()
+            .filter(|grant| gone.contains(&grant.tool))
+            .map(|grant| grant.id.clone())
+            .collect();
+        for grant in grants {
+            self.emit(Event::GrantRevoked { grant, by: by.to_owned() });
+        }
+    }
+
     fn check_offered_tool(&self, client: &str, spec: &ToolSpec) -> Result<(), String> {
         let name = &spec.name;
-        if !is_tool_name(name) {
+        // A point is in the names of servers' tools: a client must not offer what looks like one.
+        if !is_tool_name(name) || name.contains('.') {
             return Err(format!(
-                "a tool cannot be called `{}`; use letters, digits, _, - and . (and not the prefix \
-                 `client.`), at most 64",
+                "a client's tool cannot be called `{}`; use letters, digits, _ and -, at most 64",
                 crate::display::reveal_line(name)
             ));
         }
@@ -84,6 +106,10 @@ impl Draft<'_> {
         arguments::check_schema(&spec.parameters)
             .map_err(|problem| format!("the schema of `{name}` cannot be used: {problem}"))
     }
+}
+
+fn names_of(tools: &[ToolSpec]) -> BTreeSet<String> {
+    tools.iter().map(|spec| spec.name.clone()).collect()
 }
 
 fn as_offered(spec: ToolSpec, client: &str) -> ToolSpec {

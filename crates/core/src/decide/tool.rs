@@ -14,9 +14,10 @@ use crate::event::{Event, Outcome, Output, ToolCalled, ToolFinished};
 use crate::ids::{CallId, MessageId, TurnId};
 use crate::item::FunctionCall;
 use crate::nesting;
-use crate::policy::{self, Ground, Question, Ruling, Verdict};
+use crate::policy::{self, Denial, Ground, Question, Ruling, Verdict};
 
 use super::Draft;
+use super::approval::question_of;
 
 /// Names a model may not call: they belong to the person's side.
 const CLIENT_PREFIX: &str = "client.";
@@ -84,7 +85,9 @@ impl Draft<'_> {
             (Ruling::Deny, _) => {
                 let rule = match &verdict.ground {
                     Ground::Rule(rule) => format!("denied by rule {rule} of this world"),
-                    Ground::Preset(preset) => format!("denied: this world is {preset}"),
+                    Ground::Preset(preset) => {
+                        format!("denied by the preset {preset} of this world")
+                    }
                     _ => "denied by this world's policy".to_owned(),
                 };
                 self.end_call(&id, Outcome::Denied, Output::text(rule));
@@ -146,6 +149,16 @@ impl Draft<'_> {
         if call.state != CallState::Pending || !self.chat.comes_next(&call) {
             return Err(stale(&id));
         }
+        // A denial is stronger than any permission, also one written after it was given.
+        if let Some(denial) = self.denial(question_of(&call)) {
+            let text = match denial {
+                Denial::Rule(rule) => format!("denied by rule {rule} of this world"),
+                Denial::Preset(preset) => format!("denied by the preset {preset} of this world"),
+            };
+            self.end_unstarted(&call, Outcome::Denied, text);
+            self.after_call(&call);
+            return Ok(());
+        }
         let prepared = match look {
             Some(Err(problem)) => {
                 self.end_call(&id, Outcome::Failed, Output::text(format!("error: {problem}")));
@@ -153,6 +166,13 @@ impl Draft<'_> {
                 return Ok(());
             }
             Some(Ok(prepared)) => Some(prepared),
+            // What the approval holds for cannot be looked at: nobody knows what would run.
+            None if call.binding.as_ref().is_some_and(|bound| !bound.facts.is_empty()) => {
+                let text = "error: the tool is not available any more; nothing was run";
+                self.end_call(&id, Outcome::Failed, Output::text(text));
+                self.after_call(&call);
+                return Ok(());
+            }
             None => None,
         };
         if let (Some(bound), Some(prepared)) = (&call.binding, &prepared) {
@@ -245,6 +265,21 @@ impl Draft<'_> {
         }
         let message = MessageId::next(&mut self.ids);
         self.emit(Event::ToolFinished(ToolFinished { call: id.clone(), message, outcome, output }));
+    }
+
+    /// Ends a call that is not to run. One that was started before a crash may have taken effect all the same.
+    pub(super) fn end_unstarted(&mut self, call: &Call, outcome: Outcome, text: String) {
+        let (outcome, text) = match call.attempt {
+            0 => (outcome, text),
+            _ => {
+                let text = format!(
+                    "interrupted: the program stopped while this ran; it may or may not have taken effect. It \
+                     was not run again: {text}"
+                );
+                (Outcome::Interrupted, text)
+            }
+        };
+        self.end_call(&call.made.call, outcome, Output::text(text));
     }
 
     /// A call that has ended may complete its batch, or be something its agent is to be shown.

@@ -264,11 +264,24 @@ impl CommandPattern {
     }
 
     fn finds_parameters(&self, command: &Command) -> bool {
+        if command.is_open {
+            return true;
+        }
         let mut patterns = self.parameters.iter().peekable();
         for parameter in &command.parameters {
-            patterns.next_if(|pattern| glob(pattern, parameter));
+            patterns.next_if(|pattern| glob(pattern, parameter) || may_become(parameter, pattern));
         }
         patterns.peek().is_none()
+    }
+}
+
+/// Whether a pattern of file names may find a file that is called what is looked for: `git pus?` beside a file `push`.
+fn may_become(parameter: &str, pattern: &str) -> bool {
+    let Some(end) = parameter.find(['*', '?', '[']) else { return false };
+    let beginning = parameter.get(..end).unwrap_or_default();
+    match pattern.split_once('*') {
+        None => pattern.starts_with(beginning),
+        Some((literal, _)) => literal.starts_with(beginning) || beginning.starts_with(literal),
     }
 }
 

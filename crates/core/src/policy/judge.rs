@@ -199,8 +199,8 @@ impl<'a> Hearing<'a> {
         let spec = self.spec;
         let preset = self.policy.preset;
         let trusted = match preset {
-            Preset::Ask => false,
-            Preset::ReadOnly => spec.read_only,
+            // What only reads is as it declares itself: a page of the web is read, and its address tells something.
+            Preset::Ask | Preset::ReadOnly => false,
             Preset::Trusted => {
                 spec.read_only || spec.source == Source::Program && !spec.destructive
             }

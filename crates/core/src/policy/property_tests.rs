@@ -177,7 +177,6 @@ fn plainly(policy: &Policy, grants: &[Grant], spec: &ToolSpec, arguments: &Value
                 let preset =
                     Verdict { ruling: Ruling::Allow, ground: Ground::Preset(policy.preset) };
                 let unruled = match policy.preset {
-                    Preset::ReadOnly => preset,
                     Preset::Trusted if spec.read_only || !spec.destructive => preset,
                     _ if spec.approval.required => {
                         Verdict { ruling: Ruling::Ask, ground: Ground::Tool }

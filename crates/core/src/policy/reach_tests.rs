@@ -69,7 +69,7 @@ fn presets_speak_where_no_rule_does() {
         ("ask", &plain, "ask by what the tool declares"),
         ("ask", &reads, "ask by what the tool declares"),
         ("ask", &free, "allow by what the tool declares"),
-        ("read_only", &reads, "allow by the preset read-only"),
+        ("read_only", &reads, "ask by what the tool declares"),
         ("read-only", &plain, "deny by the preset read-only"),
         ("read_only", &free, "deny by the preset read-only"),
         ("trusted", &plain, "allow by the preset trusted"),

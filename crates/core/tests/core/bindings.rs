@@ -163,3 +163,73 @@ fn what_has_become_impossible_since_the_approval_fails_without_a_start() {
         "#]],
     );
 }
+
+#[test]
+fn what_cannot_be_looked_at_any_more_is_not_run() {
+    check(
+        r#"
+        finds shell_cmd: script=1
+        human: go
+        ada calls shell_cmd({"command":"ls"})
+        approve 1
+        finds shell_cmd: nothing
+        ---
+        start 1
+        "#,
+        expect![[r#"
+            call 1 failed: error: the tool is not available any more; nothing was run
+            turn 1: model call 2
+            owed: model call of turn 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_denial_written_after_the_approval_stops_a_call_that_has_not_started() {
+    check(
+        r#"
+        agent ada: sequential
+        human: go
+        ada calls shell_cmd({"command":"ls"}), shell_cmd({"command":"rm"})
+        approve 1 for session
+        start 1
+        ---
+        policy: deny shell_cmd
+        tool 1 completes: ok
+        start 2
+        "#,
+        expect![[r#"
+            call 1 completed: ok
+            call 2 denied: denied by rule policy-1 of this world
+            turn 1: model call 2
+            owed: model call of turn 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_that_was_started_before_a_crash_is_never_said_not_to_have_run() {
+    check(
+        r#"
+        tool job(): asks; idempotent
+        finds job: script=1
+        human: go
+        ada calls job()
+        approve 1
+        start 1
+        ---
+        lost 1
+        finds job: script=2
+        start 1
+        deny 2: no
+        "#,
+        expect![[r#"
+            call 1 is to start again
+            approval 2 for call 1: ada wants to run job, as approval 1 does not hold: script was 1 and is 2
+            approval 2 denied by human: no
+            call 1 interrupted: interrupted: the program stopped while this ran; it may or may not have taken effect. It was not run again: denied by the user: no
+            turn 1: model call 2
+            owed: model call of turn 1
+        "#]],
+    );
+}

@@ -69,8 +69,8 @@ fn a_client_takes_the_place_of_no_tool_of_ours_and_of_no_other_client() {
         expect![[r#"
             refused (tools_invalid): the tools are refused: `shell_cmd` is a tool of this world; choose another name
             refused (tools_invalid): the tools are refused: another client offers `colour` already; choose another name
-            refused (tools_invalid): the tools are refused: a tool cannot be called `client.requestApproval`; use letters, digits, _, - and . (and not the prefix `client.`), at most 64
-            refused (tools_invalid): the tools are refused: a tool cannot be called `b@d`; use letters, digits, _, - and . (and not the prefix `client.`), at most 64
+            refused (tools_invalid): the tools are refused: a client's tool cannot be called `client.requestApproval`; use letters, digits, _ and -, at most 64
+            refused (tools_invalid): the tools are refused: a client's tool cannot be called `b@d`; use letters, digits, _ and -, at most 64
             refused (tools_invalid): the tools are refused: `size` is offered twice
             owed: nothing
         "#]],
@@ -114,6 +114,47 @@ fn a_fork_has_nobody_to_execute_what_was_offered() {
             call 1 failed: error: unknown tool `colour`; available: shell_cmd
             turn 2: model call 2
             owed: model call of turn 2
+        "#]],
+    );
+}
+
+#[test]
+fn a_permission_for_one_clients_tool_is_none_for_anothers() {
+    check(
+        r#"
+        policy: ask deploy
+        offers web: deploy()
+        human: go
+        ada calls deploy()
+        approve 1 for session
+        client 1 answers: ok
+        ---
+        offers web: size()
+        offers evil: deploy()
+        ada calls deploy()
+        "#,
+        expect![[r#"
+            grant 1 revoked by human
+            web offers size
+            evil offers deploy
+            turn 1: reply with calls
+            call 2: ada wants deploy({}), needs approval by policy-1
+            approval 2 for call 2: ada wants to run deploy, without ApproveAlways
+            owed: nothing
+        "#]],
+    );
+}
+
+#[test]
+fn a_client_cannot_pose_as_a_server() {
+    check(
+        r#"
+        ---
+        offers web: files.read()
+        "#,
+        expect![[r#"
+            refused (tools_invalid): the tools are refused: a client's tool cannot be called `files.read`; use letters, digits, _ and -, at most 64
+            owed: nothing
         "#]],
     );
 }

@@ -9,9 +9,10 @@ const LINES_SHOWN: usize = 10;
 const EDITED: &str = "[the user changed the arguments of this call to ";
 
 /// How a result begins when the call did not simply end, and what that means.
-const ENDINGS: [(&str, &str); 13] = [
+const ENDINGS: [(&str, &str); 14] = [
     ("denied by the user", "was denied and did not run"),
     ("denied by rule ", "was denied and did not run"),
+    ("denied by the preset ", "was denied and did not run"),
     ("denied by this world's policy", "was denied and did not run"),
     ("denied: this needs approval", "was denied and did not run"),
     (

@@ -1,6 +1,7 @@
 //! Lets a running tool ask the person: the question goes into the log, and its answer comes from there.
 //! Given to every call. While a question waits the call's own time stands still: people may take days.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use agent_world_core::ids::CallId;
@@ -18,11 +19,20 @@ pub(crate) struct Asking {
     pub attempt: u32,
     /// Questions that wait; while there are any, the call's time stands still.
     pub waiting: watch::Sender<usize>,
+    /// Questions so far.
+    pub asked: AtomicUsize,
 }
+
+/// Questions one call may ask, one after another or at once.
+const QUESTIONS: usize = 100;
 
 #[async_trait]
 impl Person for Asking {
     async fn ask(&self, question: Question) -> Answer {
+        // Each is two events of the log, and where nobody can be asked nothing else would slow a tool down.
+        if self.asked.fetch_add(1, Ordering::Relaxed) >= QUESTIONS {
+            return Answer::Unanswered;
+        }
         let (answer, answered) = oneshot::channel();
         if !self.chat.ask_person(self.call.clone(), self.attempt, question, answer).await {
             return Answer::Unanswered;

@@ -60,6 +60,9 @@ pub(crate) async fn at_edited(
     tool: &str,
     arguments: &Value,
 ) -> Option<Look> {
+    if shared.toolbox.find(caller.world, tool).is_none() {
+        shared.toolbox.ready(caller.world).await;
+    }
     let tool = shared.toolbox.find(caller.world, tool)?;
     let arguments = arguments::validate(arguments.clone(), &tool.spec().parameters).ok()?;
     Some(at(tool.as_ref(), caller, &arguments).await)

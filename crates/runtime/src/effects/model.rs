@@ -58,6 +58,8 @@ async fn in_turn(
     job: &Job,
     prompt: Option<Prompt>,
 ) -> Result<(String, Reply), String> {
+    // Before a place is taken: a server that hangs holds up its own world and no other.
+    shared.toolbox.ready(world).await;
     let place = shared.model_calls.acquire().await.map_err(|error| error.to_string())?;
     let answered = generate(shared, world, job, prompt).await;
     drop(place);

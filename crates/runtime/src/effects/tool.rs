@@ -2,6 +2,7 @@
 //! Started by the chat's task. What runs is what was stored and approved; nothing is looked up anew but the tool.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -33,8 +34,13 @@ pub(crate) fn run(
     let tool = shared.toolbox.find(world, &call.made.name);
     let waiting = watch::Sender::new(0);
     let asked = waiting.subscribe();
-    let person =
-        Asking { chat: reach, call: call.made.call.clone(), attempt: call.attempt, waiting };
+    let person = Asking {
+        chat: reach,
+        call: call.made.call.clone(),
+        attempt: call.attempt,
+        waiting,
+        asked: AtomicUsize::new(0),
+    };
     let watcher = Watching {
         shared: Arc::downgrade(shared),
         world: chat.world.clone(),

@@ -51,6 +51,7 @@ impl Engine {
         let change = self.change("world", "deleted", id.as_str(), by);
         self.shared.store.delete_world(id, change).await?;
         self.shared.worlds.forget(id);
+        self.shared.toolbox.forget(id);
         self.tell_stored().await
     }
 

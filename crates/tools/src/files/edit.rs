@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::place::{self, Found, Root, What};
 use super::save::{self, Over, Stamp};
-use super::{FILE_LIMIT, arguments, change, counted, finished, look, outcome, preview};
+use super::{FILE_LIMIT, arguments, change, counted, finished, look, outcome, preview, unchanged};
 use crate::{Failure, Intent, Invocation, Tool};
 
 /// Lines around a change that belong to it.
@@ -91,6 +91,7 @@ impl Tool for EditFile {
     }
 
     async fn run(&self, invocation: Invocation) -> Result<Output, Failure> {
+        unchanged(self, &invocation).await?;
         let Invocation { arguments: given, working_directory, cancelled, .. } = invocation;
         let work = move || edit(&arguments(given)?, working_directory.as_deref());
         outcome(change(&cancelled, work).await)

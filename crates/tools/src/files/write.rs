@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::place::{self, Found, Root, What};
 use super::save::{self, Over, Problem};
-use super::{FILE_LIMIT, arguments, change, finished, look, outcome, preview};
+use super::{FILE_LIMIT, arguments, change, finished, look, outcome, preview, unchanged};
 use crate::{Failure, Intent, Invocation, Tool};
 
 /// Bytes of a present file that are read to know it again; a larger one is known by its size and time.
@@ -86,6 +86,7 @@ impl Tool for WriteFile {
     }
 
     async fn run(&self, invocation: Invocation) -> Result<Output, Failure> {
+        unchanged(self, &invocation).await?;
         let Invocation { arguments: given, working_directory, cancelled, .. } = invocation;
         let work = move || write(&arguments(given)?, working_directory.as_deref());
         outcome(change(&cancelled, work).await)

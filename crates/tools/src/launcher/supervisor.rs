@@ -382,7 +382,9 @@ impl Family {
             }
             (Over::HeadEnded, _) if !confined => {
                 let reason = "it ended before it could start the program".to_owned();
-                if self.inside == Inside::Bubble {
+                // With this code bubblewrap gives up before it starts anything. However else it ended, the program may
+                // have run, and must not run again.
+                if self.inside == Inside::Bubble && ended.exit_code == Some(1) {
                     self.bubble_failed = Some(format!("bubblewrap failed: {reason}"));
                 }
                 return Message::NotStarted(Problem::Other(reason));

@@ -19,6 +19,8 @@ use super::naming;
 /// Pages of one list; a server that has more never comes to an end.
 const PAGES: usize = 100;
 const TOOLS: usize = 1000;
+/// Bytes of one list; what comes after them is not asked for.
+const WHOLE: usize = 16 * 1024 * 1024;
 /// Bytes of one tool's description.
 const DESCRIPTION: usize = 8 * 1024;
 /// Bytes of one tool's schema.
@@ -49,13 +51,20 @@ pub struct Listed {
 pub async fn read(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, ServiceError> {
     let mut tools = Vec::new();
     let mut cursor: Option<String> = None;
+    let mut size = 0;
     for _ in 0..PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
         let request = ListToolsRequest::with_param(params);
         let ServerResult::ListToolsResult(page) = peer.send_request(request.into()).await? else {
             return Err(ServiceError::UnexpectedResponse);
         };
-        tools.extend(page.tools);
+        for tool in page.tools {
+            size += serde_json::to_vec(&tool).map_or(0, |text| text.len());
+            tools.push(tool);
+        }
+        if size > WHOLE {
+            break;
+        }
         if page.next_cursor.is_none() || page.next_cursor == cursor || tools.len() > TOOLS {
             break;
         }

@@ -49,7 +49,8 @@ fn question(server: &str, request: ElicitRequestParams) -> Option<Question> {
         }
         _ => return None,
     };
-    let length = question.message.len() + question.schema.to_string().len();
+    let url = question.url.as_ref().map_or(0, String::len);
+    let length = question.message.len() + question.schema.to_string().len() + url;
     (length <= LONGEST).then_some(question)
 }
 

@@ -155,12 +155,12 @@ pub fn target(transport: &McpTransport) -> String {
             let plain = url.split(['?', '#']).next().unwrap_or_default();
             match plain.split_once("://") {
                 Some((scheme, rest)) => {
-                    let (host, path) = match rest.split_once('/') {
-                        Some((host, path)) => (host, format!("/{path}")),
-                        None => (rest, String::new()),
-                    };
+                    // Paths hold keys as well; what is behind the host is told apart by a mark only.
+                    let host = rest.split('/').next().unwrap_or_default();
                     let host = host.rsplit('@').next().unwrap_or_default();
-                    format!("{scheme}://{host}{path}")
+                    let mark: String =
+                        digest(url.as_bytes()).chars().take("sha256:".len() + 12).collect();
+                    format!("{scheme}://{host} ({mark})")
                 }
                 None => plain.to_owned(),
             }

@@ -77,5 +77,5 @@ fn a_target_shows_no_secret_and_changes_with_the_arguments() {
     assert!(one.starts_with("run with arguments sha256:") && !one.contains("s3cret"), "{one}");
     assert_ne!(one, other);
     let http = read(json!({"url": "https://ada:s3cret@example.com:8/mcp?key=s3cret"}));
-    assert_eq!(http, "https://example.com:8/mcp");
+    assert!(http.starts_with("https://example.com:8 (sha256:"), "{http}");
 }

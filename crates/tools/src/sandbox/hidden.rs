@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// In a person's home.
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 42] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -34,10 +34,24 @@ const KEYS: [&str; 28] = [
     ".local/share/agent-world",
     ".local/share/keyrings",
     ".password-store",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".s3cfg",
+    ".databrickscfg",
+    ".oci",
+    ".cache/huggingface/token",
+    ".config/containers/auth.json",
+    ".config/rclone",
+    ".config/sops",
+    ".config/stripe",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".mozilla",
 ];
 
 /// Of the system. Only an administrator could read the files anyway, and the sockets are ways out.
-const SYSTEM: [&str; 9] = [
+const SYSTEM: [&str; 12] = [
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",
@@ -47,6 +61,10 @@ const SYSTEM: [&str; 9] = [
     "/run/containerd/containerd.sock",
     "/run/podman/podman.sock",
     "/run/dbus/system_bus_socket",
+    // A session's services start programs for whoever asks: its bus, its terminals, its screen.
+    "/run/user",
+    "/run/systemd/private",
+    "/tmp/.X11-unix",
 ];
 
 /// Everything to be hidden that is there, with links resolved and without what lies in another.

@@ -188,6 +188,14 @@ impl Arguments {
         root.map_err(|error| self.cannot_run(&in_directory("the working", &error)))
     }
 
+    /// What is run, as it was given.
+    pub fn written(&self) -> Value {
+        match self.kind {
+            Kind::Command => json!({"command": self.command, "parameters": self.parameters}),
+            Kind::Script => json!({"script": self.parameters.last()}),
+        }
+    }
+
     pub fn kind(&self) -> Kind {
         self.kind
     }

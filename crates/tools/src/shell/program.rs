@@ -4,10 +4,12 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agent_world_core::binding::{Facts, digest};
-use rustix::fs::{Access, access};
+use agent_world_core::command_line::CommandLine;
+use rustix::fs::{Access, OFlags, access};
 
 use super::arguments::{Arguments, Kind};
 
@@ -18,6 +20,8 @@ pub const NOT_FOUND: &str = "not found";
 
 /// Larger files are told apart by size and time.
 const LARGEST_READ: u64 = 16 * 1024 * 1024;
+/// Files of one call whose content is noted.
+const MOST_SCRIPTS: usize = 16;
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// Names, without a version, of programs that run what they are given in a file.
@@ -90,16 +94,39 @@ pub fn facts(arguments: &Arguments, place: Place<'_>, root: &Path) -> Facts {
         // Whatever an agent can write, it can replace.
         facts.insert("program_content".to_owned(), content(&program));
     }
-    // A script of the call's own is in its arguments.
-    if arguments.kind() == Kind::Command {
-        let scripts = scripts(&arguments.command, &arguments.parameters, place);
-        for (number, script) in scripts.iter().enumerate() {
-            let name =
-                if number == 0 { "script".to_owned() } else { format!("script_{}", number + 1) };
-            facts.insert(name, content(script));
+    // A script of the call's own is in its arguments; what it runs is not.
+    let mut all = match arguments.kind() {
+        Kind::Command => scripts(&arguments.command, &arguments.parameters, place),
+        Kind::Script => Vec::new(),
+    };
+    for script in run_by(arguments, place, root) {
+        if !all.contains(&script) && script != program && all.len() < MOST_SCRIPTS {
+            all.push(script);
         }
     }
+    for (number, script) in all.iter().enumerate() {
+        let name = if number == 0 { "script".to_owned() } else { format!("script_{}", number + 1) };
+        facts.insert(name, content(script));
+    }
     facts
+}
+
+/// The files that the commands of a script run, as far as they are named in it: its own programs, and what interpreters are
+/// told to run.
+fn run_by(arguments: &Arguments, place: Place<'_>, root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for command in CommandLine::parse(&arguments.written()).commands {
+        let path = place.directory.join(&command.program);
+        let own = path.canonicalize().is_ok_and(|file| file.starts_with(root));
+        if command.program.contains('/') && (is_script(&path) || own && path.is_file()) {
+            found.push(path);
+        }
+        let sourced = matches!(command.program.as_str(), "." | "source");
+        let first = command.parameters.first().map(|name| place.directory.join(name));
+        found.extend(first.filter(|path| sourced && path.is_file()));
+        found.extend(scripts(&command.program, &command.parameters, place));
+    }
+    found
 }
 
 /// The files that an interpreter is told to run, also by way of a wrapper.
@@ -161,7 +188,14 @@ fn base_name(command: &str) -> &str {
 
 fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
+    open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
+}
+
+/// Opens a file and nothing else: a pipe or a terminal would keep whoever looks waiting, or lose what was typed.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
 /// A path and what tells its content from another.
@@ -171,7 +205,7 @@ fn content(path: &Path) -> String {
 }
 
 fn describe(path: &Path) -> io::Result<String> {
-    let file = File::open(path)?;
+    let file = open(path)?;
     let metadata = file.metadata()?;
     if metadata.len() > LARGEST_READ {
         let modified =

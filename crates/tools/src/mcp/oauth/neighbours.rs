@@ -58,7 +58,11 @@ impl Neighbours {
         match self.host.parse::<IpAddr>() {
             Ok(address) => is_private(address),
             Err(_) => match lookup_host((self.host.as_str(), 0)).await {
-                Ok(mut found) => found.any(|address| is_private(address.ip())),
+                // All of them: whoever owns a name can give it one private address beside a public one.
+                Ok(found) => {
+                    let found: Vec<SocketAddr> = found.collect();
+                    !found.is_empty() && found.iter().all(|address| is_private(address.ip()))
+                }
                 Err(_) => false,
             },
         }
