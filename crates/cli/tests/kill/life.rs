@@ -24,6 +24,9 @@ pub enum Kill {
     After(Duration),
 }
 
+/// The working directory of the demo world.
+const PLACE: &str = "data/workspace/demo";
+
 pub struct Life {
     scene: Scene,
     folder: tempfile::TempDir,
@@ -38,8 +41,11 @@ impl Life {
         let folder = tempfile::tempdir().unwrap();
         // The ledger is synced before the script ends: what it holds has really happened.
         let script = "printf '%s\\n' \"$2\" >> \"$1\" && sync \"$1\"\n";
-        fs::write(folder.path().join("ledger.sh"), script).unwrap();
-        fs::write(folder.path().join("ledger"), "").unwrap();
+        // Where commands of the demo world can write: everywhere else the sandbox stops them.
+        let place = folder.path().join(PLACE);
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("ledger.sh"), script).unwrap();
+        fs::write(place.join("ledger"), "").unwrap();
         let tokens = ["a", "b", "c"].iter().map(|call| format!("run{run}-{call}")).collect();
         Self { scene, folder, tokens, accepted: None, deaths: 0 }
     }
@@ -49,7 +55,7 @@ impl Life {
     }
 
     pub fn ledger(&self) -> String {
-        fs::read_to_string(self.folder.path().join("ledger")).unwrap()
+        fs::read_to_string(self.folder.path().join(PLACE).join("ledger")).unwrap()
     }
 
     /// Everything the person wants, with one death on the way, until nothing is left to do.
@@ -87,7 +93,7 @@ impl Life {
     }
 
     fn message(&self) -> String {
-        let path = |name: &str| self.folder.path().join(name).display().to_string();
+        let path = |name: &str| self.folder.path().join(PLACE).join(name).display().to_string();
         let runs: Vec<String> = self
             .tokens
             .iter()
