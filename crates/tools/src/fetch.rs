@@ -7,7 +7,6 @@ mod address;
 mod html;
 mod page;
 mod text;
-mod trust;
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -22,6 +21,7 @@ use reqwest::{Client, Url};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::trust;
 use crate::{Failure, Intent, Invocation, Tool};
 use address::{Checked, Lookup, System};
 use page::Page;

@@ -5,12 +5,14 @@
 
 pub mod fetch;
 pub mod files;
+mod group;
 pub mod launcher;
 pub mod mcp;
 pub mod person;
 pub mod sandbox;
 pub mod scripted;
 pub mod shell;
+mod trust;
 pub mod watcher;
 
 use std::collections::BTreeMap;

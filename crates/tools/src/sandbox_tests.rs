@@ -44,12 +44,12 @@ fn a_world_without_a_sandbox_confines_nothing() {
 
 #[test]
 fn paths_are_relative_to_the_home_or_the_working_directory() {
-    let (home, work) = (Path::new("/no/home"), Path::new("/no/work"));
+    let (home, work) = (Path::new("/no/home"), Path::new("/no/place"));
     let placed = |name: &str| place(name, Some(home), work);
     assert_eq!(placed("~"), "/no/home");
     assert_eq!(placed("~/a"), "/no/home/a");
-    assert_eq!(placed("~a"), "/no/work/~a");
-    assert_eq!(placed("a/b"), "/no/work/a/b");
+    assert_eq!(placed("~a"), "/no/place/~a");
+    assert_eq!(placed("a/b"), "/no/place/a/b");
     assert_eq!(placed("/a"), "/a");
 }
 

@@ -20,8 +20,6 @@ use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
     StreamableHttpError, StreamableHttpPostResponse,
 };
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::Verifier;
 use sse_stream::{Sse, SseStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -80,7 +78,7 @@ pub fn client(
         Redirects::None => Policy::none(),
     };
     let mut builder = Client::builder()
-        .tls_backend_preconfigured(trust()?)
+        .tls_backend_preconfigured(crate::trust::configure()?)
         .user_agent(USER_AGENT)
         .redirect(policy)
         .connect_timeout(CONNECT_LIMIT);
@@ -91,23 +89,6 @@ pub fn client(
         builder = builder.dns_resolver(resolver);
     }
     builder.build().map_err(|error| format!("the client for HTTP cannot be made: {}", root(&error)))
-}
-
-fn trust() -> Result<ClientConfig, String> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let versions = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| format!("no secure connection can be configured: {error}"))?;
-    let mut config = match Verifier::new(provider) {
-        Ok(verifier) => versions
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth(),
-        // A machine without certificates can still reach servers of its own.
-        Err(_) => versions.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
-    };
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
 }
 
 fn within_origin() -> Policy {

@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
-use tokio::signal::unix::{self, SignalKind};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::plan::Program;
+use crate::group::{self, Group};
 
 /// Bytes kept of what a server wrote to its error output last.
 const KEPT: usize = 4096;
@@ -29,11 +29,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// A running server. Dropping it kills the whole group.
 #[derive(Debug)]
 pub struct Running {
+    /// Before its child: it must be dropped first.
+    group: Group,
     child: Child,
-    /// The leader's id, which is the group's. None once the leader was reaped.
-    group: Option<Pid>,
-    /// Listens from before the start, so that no exit is missed.
-    children: unix::Signal,
     said: Said,
     /// Hears what it says, to its end.
     hearing: JoinHandle<()>,
@@ -54,7 +52,7 @@ impl Running {
             ),
             _ => format!("`{}` cannot be started: {error}", program.command),
         };
-        let children = unix::signal(SignalKind::child()).map_err(|error| cannot(&error))?;
+        let children = group::listen().map_err(|error| cannot(&error))?;
         let mut child = Command::new(&program.command)
             .args(&program.args)
             .current_dir(&program.directory)
@@ -68,14 +66,14 @@ impl Running {
             .spawn()
             .map_err(|error| cannot(&error))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let group = Group::led_by(&child, children);
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(format!("`{}` has no input or output", program.command));
         };
         let said = Said::default();
         // Ends with the pipe, which ends with the group.
         let hearing = tokio::spawn(said.clone().listen(stderr));
-        let running = Self { child, group, children, said, hearing };
+        let running = Self { group, child, said, hearing };
         Ok((running, Lines::new(stdout, super::FRAME_LIMIT), stdin))
     }
 
@@ -85,51 +83,22 @@ impl Running {
 
     /// Returns once the program has ended, and leaves it unreaped: its number stays taken.
     pub async fn exited(&mut self) {
-        while !self.has_exited() {
-            if self.children.recv().await.is_none() {
-                // The runtime is shutting down and will drop us.
-                std::future::pending::<()>().await;
-            }
-        }
+        self.group.exited().await;
     }
 
     /// Lets the program end by itself for a moment, then kills what is left of the group. Its input must be closed.
     pub async fn end(mut self) -> io::Result<ExitStatus> {
         if timeout(GRACE, self.exited()).await.is_err() {
-            self.signal(Signal::TERM);
+            self.group.signal(Signal::TERM);
             // An error means that it did not listen, and it is killed below.
             timeout(GRACE, self.exited()).await.ok();
         }
-        self.signal(Signal::KILL);
+        self.group.signal(Signal::KILL);
         let status = self.child.wait().await;
-        self.group = None;
+        self.group.was_reaped();
         // Its last words may still be on their way; somebody outside the group may hold the pipe open for ever.
         timeout(GRACE, &mut self.hearing).await.ok();
         status
-    }
-
-    fn has_exited(&self) -> bool {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        match self.group.map(|leader| waitid(WaitId::Pid(leader), options)) {
-            Some(Ok(status)) => status.is_some(),
-            // Interrupted: asked again with the next signal, and there is one if it has ended meanwhile.
-            Some(Err(rustix::io::Errno::INTR)) => false,
-            Some(Err(_)) | None => true,
-        }
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
-            // Fails only when nobody is left to signal, which is what is wanted.
-            kill_process_group(group, signal).ok();
-        }
-    }
-}
-
-impl Drop for Running {
-    // Runs before the child is dropped, and so before it can be reaped.
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
     }
 }
 

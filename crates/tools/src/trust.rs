@@ -1,13 +1,14 @@
 //! Decides whose certificates are trusted: those that the machine trusts.
-//! Called when the first page is fetched. The cryptography is named here, so that no provider needs to be installed
-//! for the whole process. On a machine without certificates every https page fails, and says so.
+//! Called when a client for HTTP is made: for pages and for MCP servers. The cryptography is named here, so that no provider needs to be installed
+//! for the whole process. A machine without certificates can still reach servers of its
+//! own; every https page fails there, and says so.
 
 use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-pub fn configure() -> Result<ClientConfig, String> {
+pub(crate) fn configure() -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
