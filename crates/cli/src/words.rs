@@ -172,7 +172,7 @@ fn declared(asked: &Annotations) -> String {
 /// What a preset does, in a few words.
 pub fn preset(preset: Preset) -> &'static str {
     match preset {
-        Preset::ReadOnly => "tools that only read are allowed, everything else is denied",
+        Preset::ReadOnly => "tools that only read are as they declare, everything else is denied",
         Preset::Ask => "what each tool declares",
         Preset::Trusted => {
             "tools that do not destroy are allowed, of servers and clients those that only read"

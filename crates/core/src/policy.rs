@@ -53,7 +53,7 @@ pub struct Policy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Tools that only read are allowed, everything else is denied.
+    /// Tools that only read are as they declare, everything else is denied.
     #[serde(alias = "read-only")]
     ReadOnly,
     /// What each tool declares.

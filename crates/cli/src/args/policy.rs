@@ -137,7 +137,7 @@ impl Bounds {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum NamedPreset {
-    /// Tools that only read are allowed, everything else is denied
+    /// Tools that only read are as they declare, everything else is denied
     ReadOnly,
     /// What each tool declares
     Ask,
