@@ -124,9 +124,11 @@ pub struct CreateChat {
     pub fork: Option<Fork>,
 }
 
+/// What a chat begins with.
 #[derive(Clone, Debug)]
 pub struct Fork {
-    pub origin: ForkOrigin,
+    /// Where it comes from; absent when a client brought a conversation that it kept itself.
+    pub origin: Option<ForkOrigin>,
     pub history: Vec<Copied>,
 }
 
@@ -138,6 +140,8 @@ pub struct PostMessage {
     pub parts: Vec<Part>,
     pub reply_to: Option<MessageId>,
     pub attendance: Attendance,
+    /// Exactly these agents are to answer, whatever its text mentions. Absent: those it addresses.
+    pub recipients: Option<Vec<AgentId>>,
 }
 
 /// A message found in the read model at the chat's present head.

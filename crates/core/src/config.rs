@@ -18,7 +18,7 @@ use crate::mention::Roster;
 use crate::policy::{Policy, Problem};
 use crate::sender;
 
-pub use mcp::{McpServer, McpTransport};
+pub use mcp::{McpServer, McpTransport, SET};
 pub use sandbox::{Sandbox, SandboxMode};
 
 pub const DEFAULT_TURN_LIMIT: u32 = 5;

@@ -52,6 +52,11 @@ fn edit_of(decided: &ApprovalDecided) -> Option<Event> {
     }
 }
 
+/// Whether an event may stand in copied history. Anything else there was not put there by this program.
+pub fn can_be_copied(event: &Event) -> bool {
+    is_history(event) || matches!(event, Event::ArgumentsEdited { .. })
+}
+
 fn is_history(event: &Event) -> bool {
     matches!(
         event,

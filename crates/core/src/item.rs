@@ -206,6 +206,23 @@ impl MessageItem {
     }
 }
 
+impl FunctionCallOutput {
+    /// What a person or a model reads of it: its texts, or the JSON as it came.
+    pub fn text(&self) -> String {
+        let texts = |parts: &[Value]| -> Option<Vec<String>> {
+            let text = |part: &Value| part.get("text")?.as_str().map(str::to_owned);
+            parts.iter().map(text).collect()
+        };
+        match &self.output {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => {
+                texts(parts).map_or_else(|| self.output.to_string(), |texts| texts.join("\n"))
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
 impl Reply {
     pub fn text(text: impl Into<String>) -> Self {
         Self::of(vec![Item::assistant(text)])

@@ -9,6 +9,7 @@ pub mod apply;
 pub mod arguments;
 pub mod audit;
 pub mod binding;
+pub mod brought;
 pub mod chain;
 pub mod chat;
 pub mod command;
@@ -28,6 +29,7 @@ pub mod policy;
 pub mod prompt;
 pub mod sender;
 pub mod title;
+pub mod unambiguous;
 pub mod view;
 
 pub use jiff::Timestamp;

@@ -13,12 +13,14 @@
 mod check;
 mod condition;
 mod diff;
+mod document;
 mod explain;
 mod index;
 mod judge;
 mod paths;
 mod pattern;
 mod rule_set;
+mod shown;
 mod suggest;
 mod write;
 

@@ -2,8 +2,12 @@
 //! Derived event by event, right after `apply`; stores write them in the transaction of the append.
 //! Never the truth: everything here can be made again from the log.
 
+pub mod message;
+
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Timestamp;
 use crate::apply::apply;
@@ -11,17 +15,18 @@ use crate::audit::{self, Entry};
 use crate::binding::Binding;
 use crate::chain::Recorded;
 use crate::chat::{Call, CallState, Chat, Phase};
-use crate::config::Mode;
-use crate::display;
+use crate::config::{Location, Mode};
 use crate::event::{
     ApprovalDecided, ApprovalRequested, Author, Choice, Copied, Decider, Decision, Event,
-    ForkOrigin, Form, Message, NoticePosted, Output, Permission, Position, ReplyRecorded,
-    ToolCalled, ToolFinished, Voided,
+    ForkOrigin, Form, Output, Permission, Position, ReplyRecorded, ToolCalled, ToolFinished,
+    Voided,
 };
 use crate::ids::{AgentId, ApprovalId, CallId, ChatId, GrantId, MessageId, TurnId, WorldId};
-use crate::item::{Part, Reply, Usage};
+use crate::item::{Part, Usage};
 use crate::policy::{Grant, Rule, Suggestion, Verdict};
 use crate::sender::Sender;
+
+use self::message::{Asked, Place};
 
 /// The call by which a client is asked for a decision. No model may make it.
 pub const REQUEST_APPROVAL: &str = "client.requestApproval";
@@ -47,6 +52,8 @@ pub enum Row {
     Usage(UsageView),
     /// Insert at the position of the chat's event of this number. Never changed or removed.
     Audit { seq: u64, entry: Box<Entry> },
+    /// Keep beside the chat's event of this number: what goes on since.
+    Glance { seq: u64, glance: Glance },
 }
 
 /// A message as a client reads it: said, made of tool calls, a tool's result, or a notice.
@@ -99,6 +106,9 @@ pub struct CallView {
     /// What the model asked for, where a person changed it.
     pub proposed: Option<Value>,
     pub blocking: bool,
+    /// Who executes it.
+    #[serde(default)]
+    pub location: Location,
     pub state: CallState,
     /// How the policy judged it when it was made, and by which rule or grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,6 +194,16 @@ pub struct Activity {
     pub waiting: Vec<ApprovalId>,
 }
 
+/// What goes on in a chat right after an event, in few words: it is kept with each event that changes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Glance {
+    pub busy: bool,
+    pub agents: Vec<AgentActivity>,
+    pub running: Vec<CallId>,
+    /// How many requests wait for a decision.
+    pub waiting: usize,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentActivity {
     pub agent: AgentId,
@@ -209,20 +229,35 @@ pub fn rows(before: &Chat, after: &Chat, recorded: &Recorded) -> Vec<Row> {
     };
     let entry = audit::entry(before, after, recorded);
     rows.extend(entry.map(|entry| Row::Audit { seq: recorded.seq, entry: Box::new(entry) }));
+    if moves(&recorded.event) {
+        let glance = glance(after);
+        if glance != self::glance(before) {
+            rows.push(Row::Glance { seq: recorded.seq, glance });
+        }
+    }
     rows
 }
 
-/// Where and when something stands in a chat.
-#[derive(Clone, Copy)]
-struct Place {
-    position: Position,
-    at: Timestamp,
+/// Whether an event can change what goes on: most of a chat's life is looked at without asking.
+fn moves(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::ChatCreated(_)
+            | Event::HistoryCopied { .. }
+            | Event::ChatRenamed { .. }
+            | Event::TitleProposed { .. }
+            | Event::NamingGivenUp { .. }
+            | Event::MessagePosted(_)
+            | Event::NoticePosted(_)
+            | Event::GrantRevoked { .. }
+            | Event::ClientToolsOffered { .. }
+    )
 }
 
 fn event_rows(before: &Chat, after: &Chat, event: &Event, place: Place) -> Vec<Row> {
     match event {
-        Event::MessagePosted(posted) => vec![Row::Message(said(&posted.message, place))],
-        Event::NoticePosted(notice) => vec![Row::Message(notified(notice, place))],
+        Event::MessagePosted(posted) => vec![Row::Message(message::said(&posted.message, place))],
+        Event::NoticePosted(notice) => vec![Row::Message(message::notified(notice, place))],
         Event::TitleProposed { model, usage } => vec![Row::Usage(UsageView {
             turn: None,
             agent: None,
@@ -267,95 +302,15 @@ fn copied_rows(seq: u64, events: &[Copied]) -> Vec<Row> {
     rows
 }
 
-fn said(message: &Message, place: Place) -> MessageView {
-    let (role, agent) = match &message.sender {
-        Sender::Human | Sender::World => (MessageRole::User, None),
-        Sender::System => (MessageRole::System, None),
-        Sender::Agent(agent) => (MessageRole::Assistant, Some(agent.clone())),
-    };
-    MessageView {
-        user: message.user.clone(),
-        turn: message.turn.clone(),
-        parts: message.parts.clone(),
-        reply_to: message.reply_to.clone(),
-        ..blank(&message.id, role, message.sender.clone(), agent, &message.text, place)
-    }
-}
-
-fn notified(notice: &NoticePosted, place: Place) -> MessageView {
-    MessageView {
-        reply_to: notice.about.clone(),
-        ..blank(
-            &notice.id,
-            MessageRole::System,
-            Sender::System,
-            notice.agent.clone(),
-            &notice.text,
-            place,
-        )
-    }
-}
-
-fn blank(
-    id: &MessageId,
-    role: MessageRole,
-    sender: Sender,
-    agent: Option<AgentId>,
-    text: &str,
-    place: Place,
-) -> MessageView {
-    MessageView {
-        id: id.clone(),
-        position: place.position,
-        role,
-        sender,
-        user: None,
-        agent,
-        turn: None,
-        text: text.to_owned(),
-        parts: Vec::new(),
-        tool_calls: Vec::new(),
-        tool_call: None,
-        reply_to: None,
-        usage: None,
-        at: place.at,
-    }
-}
-
-/// A reply that calls tools is a message of its own; one that only speaks becomes one when it is posted.
 fn reply_rows(reply: &ReplyRecorded, place: Place) -> Vec<Row> {
-    let mut rows = vec![Row::Usage(UsageView {
+    let usage = Row::Usage(UsageView {
         turn: Some(reply.turn.clone()),
         agent: Some(reply.agent.clone()),
         reply: Some(reply.reply.clone()),
         model: reply.model.clone(),
         usage: reply.usage.capped(),
-    })];
-    if reply.calls.is_empty() {
-        return rows;
-    }
-    let answer =
-        Reply { items: reply.items.clone(), usage: reply.usage, finish: reply.finish.clone() };
-    let tool_calls = answer
-        .calls()
-        .zip(&reply.calls)
-        .map(|(call, id)| ToolCallRef {
-            id: id.to_string(),
-            name: call.name.clone(),
-            arguments: Value::String(call.arguments.clone()),
-        })
-        .collect();
-    let sender = Sender::Agent(reply.agent.clone());
-    let agent = Some(reply.agent.clone());
-    let message =
-        blank(&reply.reply, MessageRole::Assistant, sender, agent, &answer.spoken(), place);
-    rows.push(Row::Message(MessageView {
-        turn: Some(reply.turn.clone()),
-        tool_calls,
-        usage: Some(reply.usage),
-        ..message
-    }));
-    rows
+    });
+    [usage].into_iter().chain(message::replied(reply, place).map(Row::Message)).collect()
 }
 
 fn call_row(chat: &Chat, id: &CallId) -> Option<Row> {
@@ -364,21 +319,39 @@ fn call_row(chat: &Chat, id: &CallId) -> Option<Row> {
 
 fn call_view(call: &Call) -> CallView {
     CallView {
-        id: call.made.call.clone(),
-        agent: call.made.agent.clone(),
-        turn: call.made.turn.clone(),
-        reply: call.made.reply.clone(),
-        name: call.made.name.clone(),
-        arguments: call.arguments().clone(),
         proposed: call.edited.as_ref().map(|_| call.made.arguments.clone()),
-        blocking: call.made.mode == Mode::Blocking,
         state: call.state,
-        verdict: call.made.verdict.clone(),
         approval: call.approval.clone(),
         attempt: call.attempt,
-        requested_at: call.requested_at,
         started_at: call.started_at,
         ended_at: call.ended_at,
+        ..unstarted(&call.made, call.arguments().clone(), call.requested_at)
+    }
+}
+
+/// A call right after it was made.
+pub fn made(called: &ToolCalled, at: Timestamp) -> CallView {
+    unstarted(called, called.arguments.clone(), at)
+}
+
+fn unstarted(called: &ToolCalled, arguments: Value, at: Timestamp) -> CallView {
+    CallView {
+        id: called.call.clone(),
+        agent: called.agent.clone(),
+        turn: called.turn.clone(),
+        reply: called.reply.clone(),
+        name: called.name.clone(),
+        arguments,
+        proposed: None,
+        blocking: called.mode == Mode::Blocking,
+        location: called.location,
+        state: CallState::Pending,
+        verdict: called.verdict.clone(),
+        approval: None,
+        attempt: 0,
+        requested_at: at,
+        started_at: None,
+        ended_at: None,
         output: None,
     }
 }
@@ -393,20 +366,7 @@ fn finished_rows(before: &Chat, finished: &ToolFinished, place: Place) -> Vec<Ro
         output: Some(finished.output.clone()),
         ..call_view(call)
     };
-    let text = &finished.output.text;
-    let result = MessageView {
-        turn: Some(call.made.turn.clone()),
-        tool_call: Some(finished.call.to_string()),
-        reply_to: Some(call.made.reply.clone()),
-        ..blank(
-            &finished.message,
-            MessageRole::Tool,
-            Sender::System,
-            Some(call.made.agent.clone()),
-            text,
-            place,
-        )
-    };
+    let result = message::finished(finished, &view, place);
     vec![Row::Call(view), Row::Message(result)]
 }
 
@@ -415,12 +375,11 @@ fn requested_rows(after: &Chat, asked: &ApprovalRequested, place: Place) -> Vec<
     let Some(call) = after.calls.get(&asked.call) else {
         return Vec::new();
     };
-    let agent = call.made.agent.clone();
     let view = ApprovalView {
         id: asked.approval.clone(),
         world: after.world.clone(),
         chat: after.id.clone(),
-        agent: agent.clone(),
+        agent: call.made.agent.clone(),
         call: asked.call.clone(),
         tool: call.made.name.clone(),
         arguments: call.arguments().clone(),
@@ -438,28 +397,9 @@ fn requested_rows(after: &Chat, asked: &ApprovalRequested, place: Place) -> Vec<
         form: asked.form.clone(),
         state: ApprovalState::Pending,
     };
-    let request = ToolCallRef {
-        id: asked.approval.to_string(),
-        name: REQUEST_APPROVAL.to_owned(),
-        arguments: json!({
-            "originalToolCall": {
-                "id": asked.call,
-                "name": call.made.name,
-                "args": display::mask_secrets(call.arguments()),
-                "workingDirectory": call.made.working_directory,
-            },
-            "message": asked.question,
-            "options": asked.options,
-        }),
-    };
-    let sender = Sender::Agent(agent.clone());
-    let message = MessageView {
-        turn: Some(call.made.turn.clone()),
-        tool_calls: vec![request],
-        reply_to: Some(call.made.reply.clone()),
-        ..blank(&asked.message, MessageRole::Assistant, sender, Some(agent), &asked.question, place)
-    };
-    vec![Row::Call(call_view(call)), Row::Approval(Box::new(view)), Row::Message(message)]
+    let call = call_view(call);
+    let message = message::requested(asked, &view, &call, place);
+    vec![Row::Call(call), Row::Approval(Box::new(view)), Row::Message(message)]
 }
 
 fn decided_rows(before: &Chat, after: &Chat, decided: &ApprovalDecided, place: Place) -> Vec<Row> {
@@ -482,31 +422,9 @@ fn decided_rows(before: &Chat, after: &Chat, decided: &ApprovalDecided, place: P
         }
         _ => {}
     }
-    let answer = blank(
-        &decided.message,
-        MessageRole::Tool,
-        Sender::Human,
-        Some(request.agent.clone()),
-        &answer_text(&decided.decision),
-        place,
-    );
-    rows.push(Row::Message(MessageView {
-        tool_call: Some(decided.approval.to_string()),
-        reply_to: Some(request.asked.message.clone()),
-        ..answer
-    }));
+    let asked = Asked { agent: &request.agent, message: &request.asked.message };
+    rows.push(Row::Message(message::decided(decided, asked, place)));
     rows
-}
-
-fn answer_text(decision: &Decision) -> String {
-    match decision {
-        Decision::Approved { scope: Permission::Once, .. } => "approve_once".to_owned(),
-        Decision::Approved { scope: Permission::Session(_), .. } => "approve_session".to_owned(),
-        Decision::Approved { scope: Permission::Always(_), .. } => "approve_always".to_owned(),
-        Decision::Answered { content } => display::compact(content),
-        Decision::Denied { reason: None } => "deny".to_owned(),
-        Decision::Denied { reason: Some(reason) } => format!("deny: {reason}"),
-    }
 }
 
 fn approval_row(before: &Chat, id: &ApprovalId, state: ApprovalState) -> Option<Row> {
@@ -536,21 +454,31 @@ pub fn chat_view(chat: &Chat, updated_at: Timestamp) -> ChatView {
 
 /// Busy while any turn is open or any call unfinished, also while it waits for a person.
 pub fn activity(chat: &Chat) -> Activity {
+    let Glance { busy, agents, running, .. } = glance(chat);
+    Activity { busy, agents, running, waiting: chat.approvals.keys().cloned().collect() }
+}
+
+/// The same in few words.
+pub fn glance(chat: &Chat) -> Glance {
     let agents = chat.turns.values().map(|turn| AgentActivity {
         agent: turn.agent.clone(),
         doing: match &turn.phase {
             Phase::Starting | Phase::CallingModel { .. } => Doing::Thinking,
             Phase::AwaitingHuman { .. } => Doing::AwaitingHuman,
             Phase::RunningTools { calls, .. } => {
-                let open = calls.iter().filter_map(|id| chat.calls.get(id));
-                let only_waits = open
-                    .filter(|call| !call.is_settled())
-                    .all(|call| call.state == CallState::AwaitingApproval);
-                if only_waits { Doing::AwaitingApproval } else { Doing::RunningTools }
+                let calls = calls.iter().filter_map(|id| chat.calls.get(id));
+                let mut open = calls.filter(|call| !call.is_settled());
+                let waits = |call: &Arc<Call>| call.state == CallState::AwaitingApproval;
+                match open.next() {
+                    // The reply is there, and what it says or the next call of the model follows at once.
+                    None => Doing::Thinking,
+                    Some(first) if waits(first) && open.all(waits) => Doing::AwaitingApproval,
+                    Some(_) => Doing::RunningTools,
+                }
             }
         },
     });
-    Activity {
+    Glance {
         busy: !chat.is_idle(),
         agents: agents.collect(),
         running: chat
@@ -559,6 +487,6 @@ pub fn activity(chat: &Chat) -> Activity {
             .filter(|call| call.state == CallState::Executing)
             .map(|call| call.made.call.clone())
             .collect(),
-        waiting: chat.approvals.keys().cloned().collect(),
+        waiting: chat.approvals.len(),
     }
 }

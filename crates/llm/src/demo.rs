@@ -6,8 +6,11 @@
 //! off the conversation: everything behind the model's last words.
 
 mod conversation;
+mod functions;
 mod phrases;
 mod results;
+mod sample;
+mod summary;
 mod title;
 mod tricks;
 
@@ -17,7 +20,7 @@ use agent_world_core::item::{Item, Usage};
 use agent_world_core::prompt::TITLE_INSTRUCTIONS;
 use async_stream::try_stream;
 
-use crate::{Draft, Events, Model, Request};
+use crate::{Draft, Events, Format, Model, Request, compaction};
 use conversation::{Entry, Heard, Speaker};
 use tricks::Wish;
 
@@ -88,20 +91,50 @@ fn answer(request: &Request) -> Answer {
     if request.instructions == TITLE_INSTRUCTIONS {
         return Answer::Text { text: title::from_opening(&request.input), pace: Pace::AtOnce };
     }
+    if request.instructions == compaction::INSTRUCTIONS {
+        return Answer::Text { text: summary::of(&request.input), pace: Pace::AtOnce };
+    }
+    let request = &*functions::narrowed(request);
     let entries = conversation::unanswered(&request.input);
-    let calls: Vec<Call> = entries
+    let mut calls: Vec<Call> = entries
         .iter()
         .filter_map(|entry| match entry {
             Entry::Heard(heard) if !heard.acted_on => Some(heard),
             _ => None,
         })
-        .flat_map(|heard| wishes(heard, request))
-        .filter_map(|wish| match wish {
+        .flat_map(|heard| wishes(heard, request).into_iter().map(move |wish| (heard, wish)))
+        .filter_map(|(heard, wish)| match wish {
             Wish::Call(call) => Some(call),
+            Wish::Unknown => plainly_asked(heard, request),
             _ => None,
         })
         .collect();
-    if calls.is_empty() { text_for(&entries, request) } else { Answer::Calls(calls) }
+    if let (true, Some(Entry::Heard(heard))) = (calls.is_empty(), entries.last()) {
+        calls.extend(functions::forced(&heard.text, request).filter(|_| !heard.acted_on));
+    }
+    match (calls.is_empty(), text_for(&entries, request)) {
+        (false, _) => Answer::Calls(calls),
+        (true, answer) => in_format(answer, request),
+    }
+}
+
+/// Only people are understood this freely; what agents say to each other stays predictable.
+fn plainly_asked(heard: &Heard, request: &Request) -> Option<Call> {
+    match heard.speaker {
+        Speaker::Person => functions::asked_for(&heard.text, request),
+        Speaker::Agent(_) => None,
+    }
+}
+
+/// Where JSON is asked for, JSON is given: a program reads it.
+fn in_format(answer: Answer, request: &Request) -> Answer {
+    let Answer::Text { text, pace } = answer else { return answer };
+    let text = match request.text.as_ref().and_then(|text| text.format.as_ref()) {
+        Some(Format::JsonSchema(wanted)) => sample::of(&wanted.schema).to_string(),
+        Some(Format::JsonObject) => serde_json::json!({ "text": text }).to_string(),
+        _ => text,
+    };
+    Answer::Text { text, pace }
 }
 
 /// Another agent's answer to a question of ours is passed on, not obeyed.
@@ -150,6 +183,7 @@ fn to_person(heard: &Heard, wishes: Vec<Wish>, request: &Request) -> Vec<String>
             Wish::Greet => Some(phrases::GREETING.to_owned()),
             Wish::Thank => Some(phrases::WELCOME.to_owned()),
             Wish::Help => Some(phrases::help(&request.tools)),
+            Wish::Unknown if heard.acted_on && plainly_asked(heard, request).is_some() => None,
             Wish::Unknown => Some(phrases::not_understood(&heard.text)),
         })
         .collect()

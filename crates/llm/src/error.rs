@@ -59,6 +59,17 @@ impl Error {
         self
     }
 
+    /// Reads what `Display` wrote: a log keeps failures as people read them. None for any other text.
+    pub fn from_told(told: &str) -> Option<Self> {
+        let (vendor, rest) = told.split_once(": ")?;
+        let named = |class: &Class| rest.starts_with(&class.to_string());
+        let class = Class::ALL.into_iter().find(named)?;
+        let message = rest.strip_prefix(&class.to_string())?;
+        let message = message.strip_suffix(class.advice())?.strip_suffix("; ")?;
+        let message = message.strip_prefix(':').unwrap_or(message).trim_start();
+        Some(Self::new(class, vendor, message))
+    }
+
     /// A model was named whose vendor nobody set up.
     pub fn unknown_vendor<'a>(vendor: &str, known: impl Iterator<Item = &'a str>) -> Self {
         let known: Vec<&str> = known.collect();
@@ -72,6 +83,22 @@ impl Error {
 }
 
 impl Class {
+    const ALL: [Self; 13] = [
+        Self::Auth,
+        Self::RateLimited { retry_after: None },
+        Self::Quota,
+        Self::ContextTooLong,
+        Self::InvalidRequest,
+        Self::ContentRefused,
+        Self::Overloaded,
+        Self::Server,
+        Self::Network,
+        Self::Timeout,
+        Self::StreamCut,
+        Self::Cancelled,
+        Self::UnknownModel,
+    ];
+
     /// The name used in logs and over the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -203,6 +230,27 @@ mod tests {
             Error::new(Class::RateLimited { retry_after: wait }, "openai", "").to_string(),
             "openai: too many requests for the next 1.5s; wait, then try again",
         );
+    }
+
+    #[test]
+    fn what_was_told_can_be_read_again() {
+        for class in Class::ALL {
+            for message in ["", "try again: it failed"] {
+                let error = Error::new(class, "openai", message);
+                assert_eq!(Error::from_told(&error.to_string()), Some(error));
+            }
+            let traced = Error::new(class, "openai", "no").with_status(500).to_string();
+            let read = Error::from_told(&traced).unwrap();
+            assert_eq!((read.class, read.to_string()), (class, traced));
+        }
+        let wait = Some(Duration::from_secs(2));
+        let told = Error::new(Class::RateLimited { retry_after: wait }, "xai", "slow").to_string();
+        let read = Error::from_told(&told).unwrap();
+        assert_eq!(read.class, Class::RateLimited { retry_after: None });
+        assert!(read.message.contains("for the next 2s: slow"), "{}", read.message);
+        for other in ["", "ada: no", "the call was cancelled", "agent ada was deleted"] {
+            assert_eq!(Error::from_told(other), None, "{other}");
+        }
     }
 
     #[test]

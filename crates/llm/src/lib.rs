@@ -7,6 +7,7 @@
 pub mod anthropic;
 mod capabilities;
 pub mod chat;
+pub mod compaction;
 pub mod credentials;
 pub mod demo;
 pub mod dialect;

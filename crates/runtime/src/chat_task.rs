@@ -28,6 +28,7 @@ use crate::history::History;
 use crate::kill_point;
 use crate::ledger::{Committed, Ledger, Terms};
 use crate::results;
+use crate::telemetry::{self, Turns};
 use questions::Questions;
 
 /// Pause before a write that must happen is tried again.
@@ -193,6 +194,7 @@ struct ChatTask {
     reach: Reach,
     /// What running calls wait to be told.
     questions: Questions,
+    turns: Turns,
     running: BTreeMap<Effect, CancellationToken>,
     effects: JoinSet<Command>,
     /// What each spawned task performs. One that was cancelled has nothing to report.
@@ -221,6 +223,7 @@ impl ChatTask {
             history: None,
             reach,
             questions: Questions::default(),
+            turns: Turns::default(),
             running: BTreeMap::new(),
             effects: JoinSet::new(),
             names: HashMap::new(),
@@ -416,6 +419,7 @@ impl ChatTask {
             history.follow(&committed);
         }
         self.questions.follow(&committed.events);
+        self.turns.follow(&self.ledger.chat, &committed.events);
         self.shared.committed(&world, &self.id, &committed);
         Ok(committed)
     }
@@ -429,6 +433,7 @@ impl ChatTask {
                     self.over |= ledger.is_none() && self.ledger.head.seq > 0;
                     self.ledger = ledger.unwrap_or_else(|| Ledger::unborn(self.id.clone()));
                     self.doubtful = false;
+                    self.turns.keep_open_of(&self.ledger.chat);
                     self.hear_answers().await;
                     return;
                 }
@@ -612,11 +617,17 @@ impl ChatTask {
         let chat = &self.ledger.chat;
         let reach = self.reach.clone();
         let run = tool::run(&self.shared, &world, chat, &call, facts, reach, cancelled.clone());
+        let turn = self.turns.span(chat, &call.made.turn);
+        let run = telemetry::tool_call(&turn, &self.id, &call, run);
         self.spawn(effect, cancelled, run);
     }
 
     async fn call_model(&mut self, effect: Effect) {
         let shared = Arc::clone(&self.shared);
+        let within = match &effect {
+            Effect::CallModel { turn, .. } => self.turns.span(&self.ledger.chat, turn),
+            _ => tracing::Span::none(),
+        };
         let (world, transcript) = match self.history().await {
             Ok(history) => history,
             Err(error) => {
@@ -632,6 +643,7 @@ impl ChatTask {
                 let rules = Rules { world: &world, tools: &specs };
                 let prompt = transcript.prompt(agent, rules);
                 let job = model::Job {
+                    within,
                     chat: self.id.clone(),
                     turn: turn.clone(),
                     agent: agent.clone(),
@@ -642,7 +654,7 @@ impl ChatTask {
             }
             _ => {
                 let prompt = transcript.title_prompt();
-                let call = title::call(&shared, &world, prompt, cancelled.clone());
+                let call = title::call(&shared, &world, &self.id, prompt, cancelled.clone());
                 self.spawn(effect, cancelled, call);
             }
         }

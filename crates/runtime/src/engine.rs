@@ -25,14 +25,15 @@ use tokio_util::task::TaskTracker;
 use crate::chat_task::{self, Handle};
 use crate::environment::{Environment, System};
 use crate::error::Error;
-use crate::feed::{Feed, Subscription};
+use crate::feed::{Begun, Feed, Subscription};
 use crate::ledger::{Committed, Ledger, Terms};
 use crate::read_result::ReadResult;
 use crate::recover;
 use crate::toolbox::Toolbox;
 use crate::worlds::Worlds;
 
-pub use chats::{NewMessage, Posted};
+pub use chats::{Delivery, NewMessage, Posted};
+pub use worlds::WorldPart;
 
 /// Attempts at an input that others keep overtaking.
 const ATTEMPTS: u32 = 32;
@@ -194,6 +195,11 @@ impl Engine {
         &self.shared.store
     }
 
+    /// The models that can be asked.
+    pub fn models(&self) -> &Models {
+        &self.shared.models
+    }
+
     /// What the program's own tools say about themselves.
     pub fn tools(&self) -> &Tools {
         self.shared.toolbox.own_specs()
@@ -218,6 +224,11 @@ impl Engine {
         self.shared.feed.subscribe(Arc::clone(&self.shared.store), scope, after)
     }
 
+    /// What there is now of the replies that are being made.
+    pub fn begun(&self, scope: &Scope) -> Begun {
+        self.shared.feed.begun(scope)
+    }
+
     /// Ends running tools and model calls and returns when all is quiet. What was under way is taken up, or said
     /// to be interrupted, at the next start.
     pub async fn shutdown(&self) {
@@ -239,6 +250,10 @@ impl Engine {
     /// How many chats are held in memory.
     pub fn resident_chats(&self) -> usize {
         self.shared.lock_chats().len()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     async fn input(

@@ -30,6 +30,17 @@ pub struct Chunk {
     pub offset: usize,
     pub text: String,
     pub reasoning: String,
+    /// Counts the pieces of all replies of this process: see [`Begun`].
+    pub number: u64,
+}
+
+/// What there is of the replies that are being made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Begun {
+    /// The newest piece of all: those with a number up to it are in these texts, those after it are not.
+    pub number: u64,
+    /// Each from its beginning.
+    pub replies: Vec<Arc<Chunk>>,
 }
 
 /// A piece of what a tool writes while it runs. Whoever joins later gets what follows; the result has everything.
@@ -63,8 +74,15 @@ enum Signal {
 #[derive(Debug)]
 pub(crate) struct Feed {
     signals: broadcast::Sender<Signal>,
-    /// The text so far of every reply being made, for those who join in the middle.
-    partial: Mutex<BTreeMap<MessageId, Chunk>>,
+    partial: Mutex<Partial>,
+}
+
+/// The text so far of every reply being made, for those who join in the middle.
+#[derive(Debug, Default)]
+struct Partial {
+    replies: BTreeMap<MessageId, Chunk>,
+    /// Of the newest piece.
+    number: u64,
 }
 
 impl Feed {
@@ -84,14 +102,16 @@ impl Feed {
 
     /// Begins a reply anew: what was streamed of it before a crash or a retry is void.
     pub fn begin(&self, chunk: Chunk) {
-        self.partials().insert(chunk.message.clone(), chunk);
+        self.partial().replies.insert(chunk.message.clone(), chunk);
     }
 
     pub fn piece(&self, message: &MessageId, text: &str, reasoning: &str) {
-        let mut partials = self.partials();
-        let Some(partial) = partials.get_mut(message) else {
+        let mut known = self.partial();
+        let Partial { replies, number } = &mut *known;
+        let Some(partial) = replies.get_mut(message) else {
             return;
         };
+        *number += 1;
         let chunk = Chunk {
             world: partial.world.clone(),
             chat: partial.chat.clone(),
@@ -100,6 +120,7 @@ impl Feed {
             offset: partial.offset,
             text: text.to_owned(),
             reasoning: reasoning.to_owned(),
+            number: *number,
         };
         partial.text.push_str(text);
         partial.offset += text.chars().count();
@@ -113,7 +134,7 @@ impl Feed {
     }
 
     pub fn end(&self, message: &MessageId) {
-        self.partials().remove(message);
+        self.partial().replies.remove(message);
     }
 
     pub fn close(&self) {
@@ -121,13 +142,9 @@ impl Feed {
     }
 
     pub fn subscribe(&self, store: Arc<dyn Store>, scope: Scope, after: u64) -> Subscription {
-        let partials = self.partials();
+        let partial = self.partial();
         let signals = self.signals.subscribe();
-        let begun = partials
-            .values()
-            .filter(|chunk| !chunk.text.is_empty() && chunk.is_in(&scope))
-            .map(|chunk| Arc::new(Chunk { offset: 0, ..chunk.clone() }))
-            .collect();
+        let begun = partial.begun(&scope).replies.into();
         // Whatever is stored already is new to this subscriber.
         Subscription {
             store,
@@ -140,13 +157,28 @@ impl Feed {
         }
     }
 
+    /// What there is now of the replies being made, for a follower who shares a subscription with others.
+    pub fn begun(&self, scope: &Scope) -> Begun {
+        self.partial().begun(scope)
+    }
+
     // Without subscribers there is nobody to tell.
     fn send(&self, signal: Signal) {
         self.signals.send(signal).ok();
     }
 
-    fn partials(&self) -> std::sync::MutexGuard<'_, BTreeMap<MessageId, Chunk>> {
+    fn partial(&self) -> std::sync::MutexGuard<'_, Partial> {
         self.partial.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Partial {
+    fn begun(&self, scope: &Scope) -> Begun {
+        let number = self.number;
+        let said = |chunk: &&Chunk| !(chunk.text.is_empty() && chunk.reasoning.is_empty());
+        let within = self.replies.values().filter(said).filter(|chunk| chunk.is_in(scope));
+        let whole = |chunk: &Chunk| Arc::new(Chunk { offset: 0, number, ..chunk.clone() });
+        Begun { number, replies: within.map(whole).collect() }
     }
 }
 

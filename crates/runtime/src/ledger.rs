@@ -110,6 +110,7 @@ impl Ledger {
             rows.extend(view::rows(&before, &chat, &next));
             recorded.push(next);
         }
+        settle_glances(&mut rows, &self.chat, &chat);
         let copied = |recorded: &Recorded| matches!(recorded.event, Event::HistoryCopied { .. });
         let snapshot = self.snapshot_of(&chat, recorded.iter().any(copied))?;
         let append = Append {
@@ -142,6 +143,16 @@ impl Ledger {
         }
         let state = chat.to_snapshot().map_err(agent_world_store::Error::from)?;
         Ok(Some(Snapshot { seq: chat.head, state }))
+    }
+}
+
+/// What goes on in the middle of a command is over before anybody can look: a turn that ends for the next to begin leaves
+/// no moment in which the chat rests. Only what goes on after it is kept, with its last event.
+fn settle_glances(rows: &mut Vec<Row>, before: &Chat, after: &Chat) {
+    rows.retain(|row| !matches!(row, Row::Glance { .. }));
+    let glance = view::glance(after);
+    if glance != view::glance(before) {
+        rows.push(Row::Glance { seq: after.head, glance });
     }
 }
 

@@ -16,7 +16,9 @@ mod read_result;
 mod recover;
 mod results;
 mod standing;
+pub mod telemetry;
 mod toolbox;
+pub mod transfer;
 mod with_tools;
 mod worlds;
 
@@ -25,10 +27,10 @@ pub use agent_world_llm as llm;
 pub use agent_world_store as store;
 pub use agent_world_tools as tools;
 
-pub use engine::{Builder, Engine, Mode, NewMessage, Options, Posted};
+pub use engine::{Builder, Delivery, Engine, Mode, NewMessage, Options, Posted, WorldPart};
 pub use environment::{Environment, System};
 pub use error::Error;
-pub use feed::{Chunk, FeedItem, Subscription, ToolOutput};
+pub use feed::{Begun, Chunk, FeedItem, Subscription, ToolOutput};
 pub use standing::Standing;
 pub use with_tools::{Answered, Progress, Statistics, Unanswered, WithTools, generate_with_tools};
 

@@ -66,6 +66,8 @@ mod pressure;
 mod restarts;
 #[path = "runtime/settings.rs"]
 mod settings;
+#[path = "runtime/transfer.rs"]
+mod transfer;
 #[path = "runtime/vendors.rs"]
 mod vendors;
 #[path = "runtime/with_tools.rs"]

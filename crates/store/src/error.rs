@@ -22,6 +22,10 @@ pub enum Error {
         "world {world} is at version {actual:?} now, not {expected:?}; read it again and repeat the change"
     )]
     WorldConflict { world: WorldId, expected: Option<u64>, actual: Option<u64> },
+    #[error(
+        "the document {kind}/{key} is at version {actual:?} now; read it again and repeat the change"
+    )]
+    DocumentConflict { kind: String, key: String, actual: Option<u64> },
     #[error("world {0} does not exist; `agent-world world list` shows those that do")]
     UnknownWorld(WorldId),
     #[error("world {world} has no granted rule {rule}; it may have been revoked already")]

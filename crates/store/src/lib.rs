@@ -24,9 +24,9 @@ pub use error::Error;
 pub use memory::Memory;
 pub use sqlite::Sqlite;
 pub use types::{
-    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Epoch, Idempotency,
-    Lease, Loaded, MessagePage, NodeId, ResultPiece, Scope, Snapshot, StoredEvent, UsageScope,
-    UsageTotal, WorldChange, WorldWrite,
+    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Document,
+    DocumentWrite, Epoch, Expected, Idempotency, Lease, Loaded, MessagePage, NodeId, ResultPiece,
+    Scope, Snapshot, StoredEvent, UsageScope, UsageTotal, WorldChange, WorldWrite,
 };
 
 /// A durable home for worlds and the logs of their chats.
@@ -66,6 +66,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, Error>;
+    /// Events of one chat after a number of its own log, in order: for whoever knows where in it something stands.
+    async fn log(&self, chat: &ChatId, after: u64, limit: usize)
+    -> Result<Vec<StoredEvent>, Error>;
     /// The position of the newest stored event; 0 when there is none.
     async fn position(&self) -> Result<u64, Error>;
     /// Which chats and worlds were written to after a position, by whichever process. Reads no payloads.
@@ -150,4 +153,21 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
         offset: u64,
         limit: u64,
     ) -> Result<Option<ResultPiece>, Error>;
+
+    // Documents: small, versioned, of no log. Their kinds are names that whoever uses them agrees on.
+
+    /// Creates or replaces a document if what is stored is what was expected. Returns its version.
+    async fn write_document(&self, write: DocumentWrite) -> Result<u64, Error>;
+    async fn document(&self, kind: &str, key: &str) -> Result<Option<Document>, Error>;
+    /// The documents of a kind by key, after one of an earlier page.
+    async fn documents(
+        &self,
+        kind: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Document>, Error>;
+    /// Says whether there was one.
+    async fn delete_document(&self, kind: &str, key: &str) -> Result<bool, Error>;
+    /// Removes those last written before a moment. Returns how many there were.
+    async fn delete_documents(&self, kind: &str, before: Timestamp) -> Result<u64, Error>;
 }

@@ -6,6 +6,7 @@
 mod audit;
 mod chats;
 mod data;
+mod documents;
 pub mod faults;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,9 +27,9 @@ use self::faults::{Fault, Faults, Operation, Sabotage};
 use crate::Store;
 use crate::error::Error;
 use crate::types::{
-    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Epoch, Lease,
-    Loaded, MessagePage, NodeId, ResultPiece, Scope, StoredEvent, UsageScope, UsageTotal,
-    WorldChange, WorldWrite,
+    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Document,
+    DocumentWrite, Epoch, Lease, Loaded, MessagePage, NodeId, ResultPiece, Scope, StoredEvent,
+    UsageScope, UsageTotal, WorldChange, WorldWrite,
 };
 
 /// A handle of one process; clones are handles of the same process.
@@ -197,6 +198,15 @@ impl Store for Memory {
         self.read("events", |data| data.events(scope, after, limit))
     }
 
+    async fn log(
+        &self,
+        chat: &ChatId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, Error> {
+        self.read("log", |data| data.log(chat, after, limit))
+    }
+
     async fn position(&self) -> Result<u64, Error> {
         self.read("position", Data::position)
     }
@@ -337,5 +347,30 @@ impl Store for Memory {
         limit: u64,
     ) -> Result<Option<ResultPiece>, Error> {
         self.read("result", |data| data.result(world, digest, offset, limit))
+    }
+
+    async fn write_document(&self, write: DocumentWrite) -> Result<u64, Error> {
+        self.write("write_document", |data| data.documents.write(write))
+    }
+
+    async fn document(&self, kind: &str, key: &str) -> Result<Option<Document>, Error> {
+        self.read("document", |data| data.documents.one(kind, key))
+    }
+
+    async fn documents(
+        &self,
+        kind: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Document>, Error> {
+        self.read("documents", |data| data.documents.page(kind, after, limit))
+    }
+
+    async fn delete_document(&self, kind: &str, key: &str) -> Result<bool, Error> {
+        self.write("delete_document", |data| Ok(data.documents.delete(kind, key)))
+    }
+
+    async fn delete_documents(&self, kind: &str, before: Timestamp) -> Result<u64, Error> {
+        self.write("delete_documents", |data| Ok(data.documents.delete_before(kind, before)))
     }
 }

@@ -12,7 +12,7 @@ use agent_world_core::outstanding::Wake;
 use agent_world_core::view::Row;
 
 use crate::error::Error;
-use crate::types::{Append, WorldChange};
+use crate::types::{Append, DocumentWrite, Expected, WorldChange};
 
 /// The kind under which changes of a world's settings stand in its log.
 pub const WORLD_CHANGED: &str = "world_changed";
@@ -106,4 +106,17 @@ fn milliseconds_up(moment: Timestamp) -> i64 {
     let floor = moment.as_millisecond();
     let whole = Timestamp::from_millisecond(floor).is_ok_and(|floored| floored == moment);
     if whole { floor } else { floor.saturating_add(1) }
+}
+
+/// Refuses a document that was written on another version than the stored one.
+pub(crate) fn check_document(write: &DocumentWrite, actual: Option<u64>) -> Result<(), Error> {
+    let holds = match write.expected {
+        Expected::Anything => true,
+        Expected::Nothing => actual.is_none(),
+        Expected::Version(version) => actual == Some(version),
+    };
+    if holds {
+        return Ok(());
+    }
+    Err(Error::DocumentConflict { kind: write.kind.clone(), key: write.key.clone(), actual })
 }

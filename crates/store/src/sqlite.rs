@@ -7,6 +7,7 @@
 mod append;
 mod audit;
 mod connection;
+mod documents;
 mod queries;
 mod reader;
 mod results;
@@ -31,6 +32,7 @@ use agent_world_core::view::{ApprovalView, CallView, ChatView, MessageView};
 use async_trait::async_trait;
 
 use self::append::{Prepared, SetWake};
+use self::documents::{DeleteDocument, DeleteDocuments};
 use self::reader::Readers;
 use self::results::KeepResult;
 use self::worlds::{DeleteWorld, RevokeRule};
@@ -38,9 +40,9 @@ use self::writer::Writer;
 use crate::Store;
 use crate::error::Error;
 use crate::types::{
-    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Epoch, Lease,
-    Loaded, MessagePage, NodeId, ResultPiece, Scope, StoredEvent, UsageScope, UsageTotal,
-    WorldChange, WorldWrite,
+    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Document,
+    DocumentWrite, Epoch, Lease, Loaded, MessagePage, NodeId, ResultPiece, Scope, StoredEvent,
+    UsageScope, UsageTotal, WorldChange, WorldWrite,
 };
 
 pub use self::connection::Options;
@@ -187,6 +189,16 @@ impl Store for Sqlite {
         self.read(move |connection| queries::events(connection, &scope, after, limit)).await
     }
 
+    async fn log(
+        &self,
+        chat: &ChatId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, Error> {
+        let chat = chat.clone();
+        self.read(move |connection| queries::of_chat(connection, &chat, after, limit)).await
+    }
+
     async fn position(&self) -> Result<u64, Error> {
         self.read(|connection| Ok(append::newest(connection)?)).await
     }
@@ -320,5 +332,34 @@ impl Store for Sqlite {
     ) -> Result<Option<ResultPiece>, Error> {
         let world = world.clone();
         self.read(move |connection| results::piece(connection, &world, digest, offset, limit)).await
+    }
+
+    async fn write_document(&self, write: DocumentWrite) -> Result<u64, Error> {
+        self.shared.writer.write(write).await
+    }
+
+    async fn document(&self, kind: &str, key: &str) -> Result<Option<Document>, Error> {
+        let (kind, key) = (kind.to_owned(), key.to_owned());
+        self.read(move |connection| documents::one(connection, &kind, &key)).await
+    }
+
+    async fn documents(
+        &self,
+        kind: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Document>, Error> {
+        let (kind, after) = (kind.to_owned(), after.map(str::to_owned));
+        self.read(move |connection| documents::page(connection, &kind, after.as_deref(), limit))
+            .await
+    }
+
+    async fn delete_document(&self, kind: &str, key: &str) -> Result<bool, Error> {
+        let delete = DeleteDocument { kind: kind.to_owned(), key: key.to_owned() };
+        self.shared.writer.write(delete).await
+    }
+
+    async fn delete_documents(&self, kind: &str, before: Timestamp) -> Result<u64, Error> {
+        self.shared.writer.write(DeleteDocuments { kind: kind.to_owned(), before }).await
     }
 }

@@ -10,7 +10,7 @@ use agent_world_core::event::Position;
 use agent_world_core::ids::{AgentId, CallId, ChatId, TurnId, WorldId};
 use agent_world_core::item::Usage;
 use agent_world_core::outstanding::Wake;
-use agent_world_core::view::{ChatView, Row};
+use agent_world_core::view::{ChatView, Glance, Row};
 use serde::{Deserialize, Serialize};
 
 /// One command's events for one chat, and all that is written with them.
@@ -71,6 +71,8 @@ pub struct StoredEvent {
     /// Absent for changes of a world's settings.
     pub chat: Option<ChatId>,
     pub sealed: Sealed,
+    /// What goes on in the chat since, where the event changed it. Absent in what older programs wrote.
+    pub glance: Option<Box<Glance>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -107,7 +109,7 @@ pub struct WorldWrite {
 /// What is told about a change of settings; stored as an event of the world.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorldChange {
-    /// `world`, `agent`, `policy`, `rule`.
+    /// `world`, `agent`, `policy`, `mcp_server`, `rule`.
     pub entity: String,
     /// `created`, `updated`, `deleted`.
     pub action: String,
@@ -202,4 +204,33 @@ pub struct Changes {
     pub chats: Vec<(ChatId, u64)>,
     /// Worlds whose settings or granted rules changed (an append with a granted rule counts).
     pub worlds: Vec<WorldId>,
+}
+
+/// A small document that belongs to no log: a token, a stored response, how far something was delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Unique within its kind; documents are listed in its order.
+    pub key: String,
+    /// Counts its writes from 1.
+    pub version: u64,
+    /// When it was last written.
+    pub at: Timestamp,
+    pub body: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentWrite {
+    pub kind: String,
+    pub key: String,
+    pub expected: Expected,
+    pub body: String,
+    pub at: Timestamp,
+}
+
+/// What must be stored for a write to take place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    Anything,
+    Nothing,
+    Version(u64),
 }

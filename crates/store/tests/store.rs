@@ -19,6 +19,8 @@ mod appending;
 mod auditing;
 #[path = "store/deleting.rs"]
 mod deleting;
+#[path = "store/documents.rs"]
+mod documents;
 #[path = "store/faults.rs"]
 mod faults;
 #[path = "store/looking_up.rs"]

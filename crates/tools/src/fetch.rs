@@ -5,6 +5,7 @@
 
 mod address;
 mod html;
+mod outbound;
 mod page;
 mod text;
 
@@ -26,6 +27,8 @@ use crate::{Failure, Intent, Invocation, Tool};
 use address::{Checked, Lookup, System};
 use page::Page;
 use text::Form;
+
+pub use outbound::{Outbound, Reach};
 
 pub const NAME: &str = "fetch_url";
 /// Bytes read of a page unless the settings say otherwise.

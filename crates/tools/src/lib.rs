@@ -12,7 +12,7 @@ pub mod person;
 pub mod sandbox;
 pub mod scripted;
 pub mod shell;
-mod trust;
+pub mod trust;
 pub mod watcher;
 
 use std::collections::BTreeMap;

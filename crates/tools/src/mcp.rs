@@ -63,11 +63,16 @@ pub enum Protocol {
     Newer,
 }
 
+/// Where variables come from that may change while the program runs.
+pub type Variables = Arc<dyn Fn() -> Vec<(OsString, OsString)> + Send + Sync>;
+
 /// What an embedder can set about all servers.
 #[derive(Clone)]
 pub struct Options {
     /// What `${NAME}` in settings is read from. Children get only what is harmless of it.
     pub environment: Vec<(OsString, OsString)>,
+    /// Further ones, asked for whenever a server is started: keys that were put away since. They win.
+    pub put_away: Option<Variables>,
     /// How long a server may take until its tools are known.
     pub start_limit: Duration,
     /// How long a call may take where its server's settings do not say.
@@ -90,6 +95,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             environment: std::env::vars_os().collect(),
+            put_away: None,
             start_limit: Duration::from_secs(60),
             call_limit: Duration::from_secs(60),
             first_delay: Duration::from_secs(1),
@@ -100,6 +106,14 @@ impl Default for Options {
             redirect: Redirect::default(),
             tokens: None,
         }
+    }
+}
+
+impl Options {
+    /// What `${NAME}` stands for now.
+    fn variables(&self) -> Vec<(OsString, OsString)> {
+        let put_away = self.put_away.as_ref().map(|read| read()).unwrap_or_default();
+        put_away.into_iter().chain(self.environment.iter().cloned()).collect()
     }
 }
 

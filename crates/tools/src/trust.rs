@@ -1,5 +1,5 @@
 //! Decides whose certificates are trusted: those that the machine trusts.
-//! Called when a client for HTTP is made: for pages and for MCP servers. The cryptography is named here, so that no provider needs to be installed
+//! Called when a client for HTTP is made: for pages, for MCP servers, and by the command line. The cryptography is named here, so that no provider needs to be installed
 //! for the whole process. A machine without certificates can still reach servers of its
 //! own; every https page fails there, and says so.
 
@@ -8,7 +8,11 @@ use std::sync::Arc;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-pub(crate) fn configure() -> Result<ClientConfig, String> {
+/// What a client of HTTP trusts.
+///
+/// # Errors
+/// When the cryptography offers no secure protocol.
+pub fn configure() -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()

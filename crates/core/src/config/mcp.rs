@@ -5,7 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use crate::display::mask_secrets;
+
+/// What stands for a value that is not shown.
+pub const SET: &str = "(set)";
 
 /// One entry of `mcpServers`.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +43,33 @@ impl McpServer {
             timeout_seconds: None,
             extra: Map::new(),
         }
+    }
+
+    /// Without the values of variables and headers: they are the server's business, and often keys.
+    pub fn shown(&self) -> Map<String, Value> {
+        let Value::Object(fields) = json!(self) else {
+            return Map::new();
+        };
+        let shown = fields.into_iter().map(|(field, value)| match value {
+            Value::Object(values) if field == "env" || field == "headers" => {
+                (field, values.into_iter().map(|(key, value)| (key, named(value))).collect())
+            }
+            value => {
+                // Together with its name: what a secret is called is what tells it.
+                let mut masked = mask_secrets(&json!({ &field: value }));
+                let masked = masked.get_mut(&field).map(Value::take);
+                (field, masked.unwrap_or_default())
+            }
+        });
+        shown.collect()
+    }
+}
+
+/// The name of a variable is no secret; anything else may be one.
+fn named(value: Value) -> Value {
+    match value.as_str() {
+        Some(text) if text.starts_with("${") && text.ends_with('}') => value,
+        _ => Value::from(SET),
     }
 }
 

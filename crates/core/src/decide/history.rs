@@ -10,6 +10,7 @@ use crate::event::{
     ToolFinished,
 };
 use crate::ids::{CallId, ChatId, MessageId};
+use crate::nesting;
 use crate::sender::Sender;
 
 use super::Draft;
@@ -29,9 +30,14 @@ impl Draft<'_> {
         };
         let chat = self.chat.id.clone();
         let (forked_from, history) = match create.fork {
-            Some(Fork { origin, history }) => (Some(origin), history),
+            Some(Fork { origin, history }) => (origin, history),
             None => (None, Vec::new()),
         };
+        // What is copied is stored already; what a client brought may be anything.
+        if forked_from.is_none() && history.iter().any(|copied| nesting::is_too_deep(&copied.event))
+        {
+            return Err(Rejection::TooDeep);
+        }
         self.emit(Event::ChatCreated(ChatCreated {
             chat,
             world: create.world,

@@ -1,5 +1,5 @@
 //! Decides who answers a message, and what naming a chat means.
-//! Called by `decide`. Every message, whoever sent it, goes through `say`. Never calls a model.
+//! Called by `decide`. Every message goes through `say`, or to exactly those it was posted for. Never calls a model.
 
 use crate::chat::Naming;
 use crate::command::{PostMessage, Rejection, TitleProposal};
@@ -20,6 +20,7 @@ impl Draft<'_> {
         if nesting::is_too_deep(&post.parts) {
             return Err(Rejection::TooDeep);
         }
+        let recipients = self.check_recipients(&post)?;
         let message = Message {
             id: MessageId::next(&mut self.ids),
             sender: post.sender,
@@ -29,29 +30,50 @@ impl Draft<'_> {
             reply_to: post.reply_to,
             turn: None,
         };
-        self.say(message, post.attendance);
+        match recipients {
+            Some(recipients) => self.deliver(message, recipients, post.attendance),
+            None => self.say(message, post.attendance),
+        }
         Ok(())
     }
 
-    /// The one way in for every message: routes it and starts the turns it causes.
+    /// Those a message names apart from its text: agents of this world, each once, and never its sender.
+    fn check_recipients(&self, post: &PostMessage) -> Result<Option<Vec<AgentId>>, Rejection> {
+        let Some(named) = &post.recipients else {
+            return Ok(None);
+        };
+        let mut recipients: Vec<AgentId> = Vec::new();
+        for agent in named {
+            if self.rules.world.agent(agent).is_none() {
+                return Err(Rejection::UnknownAgent(agent.clone()));
+            }
+            let is_sender = matches!(&post.sender, Sender::Agent(sender) if sender == agent);
+            if !is_sender && !recipients.contains(agent) {
+                recipients.push(agent.clone());
+            }
+        }
+        Ok(Some(recipients))
+    }
+
+    /// The way in for every message that does not name its recipients: routes it and starts the turns it causes.
     pub(super) fn say(&mut self, message: Message, attendance: Attendance) {
         let world = self.rules.world;
         let main_agent = world.main_agent.as_ref();
         let route = mention::route(&message.sender, &message.text, &world.roster(), main_agent);
         let about = message.id.clone();
-        let recipients = route.recipients().to_vec();
         let expects_answer = matches!(message.sender, Sender::Human | Sender::World);
-        self.emit(Event::MessagePosted(MessagePosted {
-            message,
-            recipients: recipients.clone(),
-            attendance,
-        }));
+        self.deliver(message, route.recipients().to_vec(), attendance);
         if let Some(text) = route.notice() {
             self.notice(NoticeCode::NobodyAddressed, text, None, Some(about));
         } else if expects_answer && world.agents.is_empty() {
             let text = "this world has no agents, so nobody answers; add one first".to_owned();
             self.notice(NoticeCode::NoAgents, text, None, Some(about));
         }
+    }
+
+    fn deliver(&mut self, message: Message, recipients: Vec<AgentId>, attendance: Attendance) {
+        let posted = MessagePosted { message, recipients: recipients.clone(), attendance };
+        self.emit(Event::MessagePosted(posted));
         for agent in recipients {
             self.attend(&agent);
         }

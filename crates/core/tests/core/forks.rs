@@ -278,3 +278,70 @@ fn a_fork_remembers_that_a_person_changed_the_arguments() {
         "#]],
     );
 }
+
+#[test]
+fn a_conversation_that_a_client_kept_is_history_and_nothing_of_it_runs() {
+    check(
+        r#"
+        agents: ada, bob
+        brings ada [{"type":"message","role":"user","content":[{"type":"input_text","text":"@bob hello"}]}, {"type":"message","role":"assistant","content":[{"type":"output_text","text":"@bob hi"}]}, {"type":"message","role":"user","content":[{"type":"input_text","text":"which colour?"}]}, {"type":"function_call","call_id":"x1","name":"colour","arguments":"{\"of\":\"sky\"}"}, {"type":"function_call","call_id":"x2","name":"size","arguments":"no JSON"}, {"type":"function_call_output","call_id":"x1","output":"blue"}, {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Blue."}]}]
+        activity
+        ada sees
+        bob sees
+        human (only ada): and at night?
+        ada sees
+        "#,
+        expect![[r#"
+            chat 2 created: New Chat (nobody)
+            copied: message_posted, model_call_requested, reply_recorded, message_posted, message_posted, model_call_requested, reply_recorded, tool_called, tool_finished, tool_called, tool_finished, model_call_requested, reply_recorded, message_posted
+            idle; at work: nobody; running: nothing; waiting: nothing
+            ada sees:
+              user: @bob hello
+              assistant: @bob hi
+              user: which colour?
+              x1: colour({"of":"sky"})
+              x2: size(no JSON)
+              x1 gave: blue
+              x2 gave: the client gave no result of this call
+              assistant: Blue.
+            bob sees:
+            message 5 from human to ada: and at night?
+            turn 1: ada answers human
+            turn 1: model call 1 with message 5
+            ada sees:
+              user: @bob hello
+              assistant: @bob hi
+              user: which colour?
+              x1: colour({"of":"sky"})
+              x2: size(no JSON)
+              x1 gave: blue
+              x2 gave: the client gave no result of this call
+              assistant: Blue.
+              user: and at night?
+            owed: model call of turn 1
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_client_said_last_without_an_answer_is_shown_with_the_next_message() {
+    check(
+        r#"
+        agents: ada
+        brings ada [{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}, {"type":"message","role":"user","content":[]}, {"type":"reasoning","summary":[]}]
+        human: two
+        ada sees
+        "#,
+        expect![[r#"
+            chat 2 created: New Chat (nobody)
+            copied: message_posted, work_stopped
+            message 2 from human to ada: two
+            turn 1: ada answers human
+            turn 1: model call 1 with message 2
+            ada sees:
+              user: one
+              user: two
+            owed: model call of turn 1
+        "#]],
+    );
+}

@@ -296,6 +296,7 @@ fn parts_too_deep_to_be_stored_are_refused() {
         parts: vec![Part::Unknown(deep)],
         reply_to: None,
         attendance: Attendance::Attended,
+        recipients: None,
     };
     assert_eq!(stage.refusal(Command::PostMessage(post)), Rejection::TooDeep);
 }

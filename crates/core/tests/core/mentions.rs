@@ -466,3 +466,70 @@ fn an_agent_that_left_is_no_longer_addressed() {
         "#]],
     );
 }
+
+#[test]
+fn a_message_for_certain_agents_goes_to_exactly_those_whatever_it_mentions() {
+    check(
+        r"
+        agents: ada, bob, cyd
+        human (only bob): @ada what did @cyd say?
+        ",
+        expect![[r#"
+            message 1 from human to bob: @ada what did @cyd say?
+            turn 1: bob answers human
+            turn 1: model call 1 with message 1
+            owed: model call of turn 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_message_for_a_busy_agent_alone_joins_its_turn() {
+    check(
+        r#"
+        agents: ada, bob
+        human: @ada list files
+        ada calls shell_cmd({"command":"ls"})
+        ---
+        human (only ada, ada): @bob and hurry
+        approve 1
+        run 1: a.txt
+        "#,
+        expect![[r#"
+            message 2 from human to ada: @bob and hurry
+            approval 1 approved by human once
+            call 1 started
+            call 1 completed: a.txt
+            turn 1: model call 2 with message 2
+            owed: model call of turn 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_message_for_nobody_of_this_world_is_refused() {
+    check(
+        r"
+        agents: ada
+        human (only ada, zoe): hello
+        ",
+        expect![[r#"
+            refused (agent_not_found): `zoe` is not an agent of this world
+            owed: nothing
+        "#]],
+    );
+}
+
+#[test]
+fn a_message_for_its_own_sender_starts_nothing() {
+    check(
+        r"
+        agents: ada, bob
+        ada (only ada): @bob hello
+        ",
+        expect![[r#"
+            message 1 from ada to nobody: @bob hello
+            owed: a name
+        "#]],
+    );
+}

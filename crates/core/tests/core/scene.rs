@@ -146,6 +146,7 @@ impl Tables {
             Row::Rule(rule) => self.rules.push(rule),
             Row::Usage(usage) => self.usage.push(usage),
             Row::Audit { entry, .. } => self.audit.push(*entry),
+            Row::Glance { .. } => {}
         }
     }
 }

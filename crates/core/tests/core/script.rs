@@ -1,7 +1,7 @@
 //! Reads a play script: one line, one step. Called by `stage`, which performs the steps.
 //!
 //! ```text
-//! human: @ada list files                       somebody posts a message; `human (unattended):`, `human (carol):`
+//! human: @ada list files                       somebody posts a message; `human (unattended):`, `human (carol):`, `human (only ada, bob):`
 //! ada says: hello                              her model answers with text; `says (cut off):` when it is incomplete
 //! ada calls shell_cmd({"command":"ls"}), f#7()  or with calls; `#7` is the id the vendor gives
 //! ada replies [{"type":"message", ...}]        or with any items
@@ -14,6 +14,7 @@
 //! client 1 answers: blue / client 1 fails: gone / offers web: colour(name), size()
 //! stop / stop ada / edit 1: text / delete 1 / retry / retry ada / revoke 1 / review / wait 60s / expire
 //! rename: Title / title: Title / title fails: reason / delete chat / new chat / new chat: Title / go to chat 1 / fork at 1
+//! brings ada [{"role":"user", ...}]           a new chat with a conversation that a client kept
 //! crash                                        everything in memory is dropped and folded again
 //! ada sees / activity / requests / usage       prints what a model, or a client, is given
 //! ---                                          only what follows is printed
@@ -31,21 +32,61 @@ use serde_json::{Map, Value};
 pub enum Step {
     Set(String),
     Quietly,
-    Post { sender: String, user: Option<String>, attendance: Attendance, text: String },
-    Reply { agent: AgentId, reply: Reply },
-    ModelFails { agent: AgentId, error: String },
-    Answer { approval: String, answer: Answer, claims: Claims, by: String },
+    Post {
+        sender: String,
+        user: Option<String>,
+        attendance: Attendance,
+        only: Option<Vec<AgentId>>,
+        text: String,
+    },
+    Reply {
+        agent: AgentId,
+        reply: Reply,
+    },
+    ModelFails {
+        agent: AgentId,
+        error: String,
+    },
+    Answer {
+        approval: String,
+        answer: Answer,
+        claims: Claims,
+        by: String,
+    },
     Start(String),
-    Run { call: String, output: Output },
-    ToolEnds { call: String, attempt: Option<u32>, result: ToolResult },
+    Run {
+        call: String,
+        output: Output,
+    },
+    ToolEnds {
+        call: String,
+        attempt: Option<u32>,
+        result: ToolResult,
+    },
     Lost(String),
-    Finds { tool: String, found: String },
-    Asks { call: String, question: String },
-    Offers { client: String, tools: String },
-    ClientAnswers { call: String, output: Output, is_error: bool },
+    Finds {
+        tool: String,
+        found: String,
+    },
+    Asks {
+        call: String,
+        question: String,
+    },
+    Offers {
+        client: String,
+        tools: String,
+    },
+    ClientAnswers {
+        call: String,
+        output: Output,
+        is_error: bool,
+    },
     Stop(Option<AgentId>),
     Retry(Option<AgentId>),
-    Edit { message: String, text: String },
+    Edit {
+        message: String,
+        text: String,
+    },
     Delete(String),
     Revoke(String),
     Review,
@@ -57,6 +98,10 @@ pub enum Step {
     NewChat(Option<String>),
     GoToChat(usize),
     Fork(String),
+    Brings {
+        agent: AgentId,
+        items: Vec<Item>,
+    },
     Crash,
     Sees(AgentId),
     Activity,
@@ -112,6 +157,11 @@ fn parse_line(line: &str) -> Step {
         ["new", "chat"] => Step::NewChat(Some(text).filter(|_| head != line)),
         ["go", "to", "chat", number] => Step::GoToChat(number.parse().expect("a number")),
         ["fork", "at", message] => Step::Fork((*message).to_owned()),
+        ["brings", agent, ..] => {
+            let (_, json) = line.split_once('[').expect("items");
+            let items = serde_json::from_str(&format!("[{json}")).expect("a list of items");
+            Step::Brings { agent: AgentId::from(*agent), items }
+        }
         ["crash"] => Step::Crash,
         ["activity"] => Step::Activity,
         ["requests"] => Step::Requests,
@@ -152,8 +202,11 @@ fn post(head: &str, text: String) -> Step {
         "unattended" => Attendance::Unattended,
         _ => Attendance::Attended,
     };
-    let user = Some(note.to_owned()).filter(|note| !["", "unattended"].contains(&note.as_str()));
-    Step::Post { sender: sender.to_owned(), user, attendance, text }
+    let names = |names: &str| names.split(',').map(|name| AgentId::from(name.trim())).collect();
+    let only = note.strip_prefix("only ").map(names);
+    let user = Some(note.to_owned())
+        .filter(|note| only.is_none() && !["", "unattended"].contains(&note.as_str()));
+    Step::Post { sender: sender.to_owned(), user, attendance, only, text }
 }
 
 fn speech(agent: &str, text: String, finish: Finish) -> Step {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agent_world_core::Timestamp;
+use agent_world_core::brought::Brought;
 use agent_world_core::command::{
     AnswerApproval, Command, CreateChat, Fork, Input, MessageRef, PostMessage, Rejection,
     TitleProposal, ToolResult,
@@ -13,7 +14,7 @@ use agent_world_core::config::Rules;
 use agent_world_core::decide::decide;
 use agent_world_core::event::{Event, ForkOrigin, Form};
 use agent_world_core::fork::history_until;
-use agent_world_core::ids::{AgentId, CallId, ChatId, MessageId, TurnId};
+use agent_world_core::ids::{AgentId, CallId, ChatId, Ids, MessageId, TurnId};
 use agent_world_core::item::{FunctionCall, Item, Reply, Usage};
 use agent_world_core::outstanding::outstanding;
 use agent_world_core::prompt::Prompt;
@@ -130,14 +131,17 @@ impl Stage {
     fn command(&mut self, step: Step) -> Option<Command> {
         let by = "human".to_owned();
         Some(match step {
-            Step::Post { sender, user, attendance, text } => Command::PostMessage(PostMessage {
-                sender: Sender::parse(&sender),
-                user,
-                text,
-                parts: Vec::new(),
-                reply_to: None,
-                attendance,
-            }),
+            Step::Post { sender, user, attendance, only, text } => {
+                Command::PostMessage(PostMessage {
+                    sender: Sender::parse(&sender),
+                    user,
+                    text,
+                    parts: Vec::new(),
+                    reply_to: None,
+                    attendance,
+                    recipients: only,
+                })
+            }
             Step::Reply { agent, reply } => {
                 let (turn, reply_id) = self.model_call(&agent)?;
                 let answer = self.with_vendor_ids(reply);
@@ -221,6 +225,7 @@ impl Stage {
             Step::NewChat(title) => self.new_chat(title, None),
             Step::GoToChat(number) => self.current = number - 1,
             Step::Fork(message) => self.fork(&message),
+            Step::Brings { agent, items } => self.bring(agent, items),
             Step::Finds { tool, found } => self.setting.find(tool, &found),
             Step::Sees(agent) => {
                 let prompt = self.prompt(agent.as_str());
@@ -300,7 +305,14 @@ impl Stage {
         let target = self.message(message);
         let history = history_until(&self.scene().log, target.position);
         let origin = ForkOrigin { chat: self.scene().chat.id.clone(), message: target.id };
-        self.new_chat(None, Some(Fork { origin, history }));
+        self.new_chat(None, Some(Fork { origin: Some(origin), history }));
+    }
+
+    fn bring(&mut self, agent: AgentId, items: Vec<Item>) {
+        let brought = Brought { agent, user: "carol".to_owned(), items };
+        self.commands += 1;
+        let history = brought.history(self.now, &mut Ids::new(self.now, self.commands));
+        self.new_chat(None, Some(Fork { origin: None, history }));
     }
 
     /// The latest model call of an agent, even if it was answered: a late answer must be refused.

@@ -255,6 +255,7 @@ impl Walk {
             parts: Vec::new(),
             reply_to: None,
             attendance,
+            recipients: None,
         }));
         self.reference.posted(from, to, attendance == Attendance::Unattended);
     }
@@ -527,6 +528,7 @@ impl Walk {
                 parts: Vec::new(),
                 reply_to: None,
                 attendance: Attendance::Attended,
+                recipients: None,
             }))
         };
         duty.or_else(denial).or_else(encouragement)

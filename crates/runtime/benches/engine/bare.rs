@@ -29,6 +29,7 @@ enum BareRow {
     Call { id: String, document: String },
     Approval { id: String, agent: String, pending: bool, document: String },
     Usage(UsageView),
+    Glance { seq: u64, document: String },
     Audit { seq: u64, entry: Box<Entry>, document: String },
 }
 
@@ -94,6 +95,9 @@ fn encode(row: &Row) -> BareRow {
             document: json!({"actor": entry.actor, "what": entry.what}).to_string(),
             entry: entry.clone(),
         },
+        Row::Glance { seq, glance } => {
+            BareRow::Glance { seq: *seq, document: serde_json::to_string(glance).unwrap() }
+        }
         other => panic!("no turn of this benchmark writes {other:?}"),
     }
 }
@@ -248,6 +252,9 @@ impl Bare {
                 let behind = number(events.last().unwrap().seq - seq);
                 write_entry(transaction, last - behind, entry, document)?
             }
+            BareRow::Glance { seq, document } => transaction
+                .prepare_cached("UPDATE events SET glance = ?2 WHERE position = ?1")?
+                .execute(params![last - number(events.last().unwrap().seq - seq), document])?,
         };
         Ok(())
     }

@@ -10,13 +10,17 @@ use agent_world_core::item::Reply;
 use agent_world_core::prompt::Prompt;
 use agent_world_llm::{Event, ReasoningOptions, Request, Tool, complete};
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use crate::effects::look::{self, Caller};
 use crate::engine::Shared;
 use crate::feed::Chunk;
+use crate::telemetry::{Asker, ModelCall};
 
 /// Which call this is.
 pub(crate) struct Job {
+    /// What is told of the turn.
+    pub within: Span,
     pub chat: ChatId,
     pub turn: TurnId,
     pub agent: AgentId,
@@ -99,13 +103,17 @@ async fn generate(
         stream: world.streams(agent),
         ..Request::default()
     };
-    let answered = if request.stream {
-        let events = model.stream(request);
-        complete(events, |event| pass_on(shared, job, event)).await
-    } else {
-        model.generate(request).await
-    };
-    let answer = answered.map_err(|error| error.to_string())?;
+    let asker = Asker { within: &job.within, chat: &job.chat, agent: Some(&job.agent) };
+    let told = ModelCall::begin(&asker, name, &request);
+    let answered = told.watch(async {
+        if request.stream {
+            let events = model.stream(request);
+            complete(events, |event| pass_on(shared, job, event)).await
+        } else {
+            model.generate(request).await
+        }
+    });
+    let answer = answered.await.map_err(|error| error.to_string())?;
     Ok((name.to_owned(), Reply::from(answer)))
 }
 
@@ -150,6 +158,7 @@ impl Streaming {
             offset: 0,
             text: String::new(),
             reasoning: String::new(),
+            number: 0,
         });
         Self { shared: Arc::clone(shared), reply: job.reply.clone() }
     }

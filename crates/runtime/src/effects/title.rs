@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use agent_world_core::command::{Command, TitleProposal};
 use agent_world_core::config::World;
+use agent_world_core::ids::ChatId;
 use agent_world_core::item::Reply;
 use agent_world_core::prompt::Prompt;
 use agent_world_llm::Request;
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use crate::engine::Shared;
+use crate::telemetry::{Asker, ModelCall};
 
 /// Tokens a title may take.
 const TITLE_TOKENS: u64 = 64;
@@ -20,21 +23,27 @@ const THINKING_TOKENS: u64 = 2_048;
 pub(crate) fn call(
     shared: &Arc<Shared>,
     world: &Arc<World>,
+    chat: &ChatId,
     prompt: Prompt,
     cancelled: CancellationToken,
 ) -> impl Future<Output = Command> + Send + 'static {
-    let (shared, world) = (Arc::clone(shared), Arc::clone(world));
+    let (shared, world, chat) = (Arc::clone(shared), Arc::clone(world), chat.clone());
     async move {
         let proposal = tokio::select! {
             biased;
             () = cancelled.cancelled() => Err("the call was cancelled".to_owned()),
-            proposal = propose(&shared, &world, prompt) => proposal,
+            proposal = propose(&shared, &world, &chat, prompt) => proposal,
         };
         Command::RecordTitle { proposal }
     }
 }
 
-async fn propose(shared: &Shared, world: &World, prompt: Prompt) -> Result<TitleProposal, String> {
+async fn propose(
+    shared: &Shared,
+    world: &World,
+    chat: &ChatId,
+    prompt: Prompt,
+) -> Result<TitleProposal, String> {
     let of_an_agent = || world.agents.iter().find_map(|agent| world.model_of(agent));
     let name = world
         .title_model
@@ -51,7 +60,9 @@ async fn propose(shared: &Shared, world: &World, prompt: Prompt) -> Result<Title
         store: Some(false),
         ..Request::default()
     };
-    let answer = model.generate(request).await.map_err(|error| error.to_string())?;
+    let asker = Asker { within: &Span::none(), chat, agent: None };
+    let told = ModelCall::begin(&asker, name, &request);
+    let answer = told.watch(model.generate(request)).await.map_err(|error| error.to_string())?;
     let answer = Reply::from(answer);
     Ok(TitleProposal { text: answer.spoken(), model: name.to_owned(), usage: answer.usage })
 }

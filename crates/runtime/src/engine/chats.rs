@@ -1,19 +1,21 @@
 //! Chats and messages through the engine: made, named, forked, posted to, taken back, stopped.
 //! Part of the embedder's API. What a command is about is looked up here and comes in with it.
 
+use agent_world_core::brought::Brought;
 use agent_world_core::chain::Recorded;
+use agent_world_core::chat::Chat;
 use agent_world_core::command::{Command, CreateChat, Fork, MessageRef, PostMessage};
 use agent_world_core::event::{Attendance, Event, ForkOrigin, Message};
-use agent_world_core::fork;
 use agent_world_core::ids::{AgentId, ChatId, Ids, MessageId, WorldId};
 use agent_world_core::item::Part;
 use agent_world_core::sender::Sender;
 use agent_world_core::view::{ChatView, MessageView};
+use agent_world_core::{Timestamp, fork};
 use agent_world_store::{self as store, Scope};
 
 use super::{Engine, PAGE};
 use crate::error::Error;
-use crate::ledger::Committed;
+use crate::ledger::{Committed, Ledger};
 
 /// A message to post.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct NewMessage {
     pub parts: Vec<Part>,
     pub reply_to: Option<MessageId>,
     pub attendance: Attendance,
+    /// Exactly these agents are to answer, whatever the text mentions. Absent: those it addresses.
+    pub recipients: Option<Vec<AgentId>>,
     /// Makes a repetition of the request harmless.
     pub key: Option<String>,
 }
@@ -34,6 +38,16 @@ pub struct Posted {
     pub message: Message,
     /// Its position among all events; subscribing after it shows what it led to.
     pub position: u64,
+    pub at: Timestamp,
+    pub delivery: Delivery,
+}
+
+/// Whether a message was stored now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    First,
+    /// The request was made before, under the same key; nothing was changed.
+    Repeated,
 }
 
 impl NewMessage {
@@ -46,6 +60,7 @@ impl NewMessage {
             parts: Vec::new(),
             reply_to: None,
             attendance: Attendance::Attended,
+            recipients: None,
             key: None,
         }
     }
@@ -73,8 +88,23 @@ impl Engine {
         let world = self.chat(chat).await?.world;
         let history = fork::history_until(&self.log(chat).await?, target.position);
         let origin = ForkOrigin { chat: chat.clone(), message: message.clone() };
-        let fork = Some(Fork { origin, history });
+        let fork = Some(Fork { origin: Some(origin), history });
         self.create(CreateChat { world, title: None, by: by.to_owned(), fork }).await
+    }
+
+    /// A new chat that begins with a conversation which a client kept itself. Nothing in it runs.
+    pub async fn create_chat_from(
+        &self,
+        world: &WorldId,
+        brought: Brought,
+        by: &str,
+    ) -> Result<ChatView, Error> {
+        let environment = &self.shared.environment;
+        let mut ids = Ids::new(environment.now(), environment.entropy());
+        let history = brought.history(environment.now(), &mut ids);
+        let fork = Some(Fork { origin: None, history });
+        let create = CreateChat { world: world.clone(), title: None, by: by.to_owned(), fork };
+        self.create(create).await
     }
 
     async fn create(&self, create: CreateChat) -> Result<ChatView, Error> {
@@ -87,6 +117,12 @@ impl Engine {
 
     pub async fn chat(&self, id: &ChatId) -> Result<ChatView, Error> {
         self.shared.store.chat(id).await?.ok_or_else(|| Error::UnknownChat(id.clone()))
+    }
+
+    /// What is under way in a chat: the fold of its log as it is now. Whoever follows the chat can go on with it.
+    pub async fn state(&self, chat: &ChatId) -> Result<Chat, Error> {
+        let loaded = Ledger::load(self.shared.store.as_ref(), chat).await?;
+        loaded.map(|ledger| ledger.chat).ok_or_else(|| Error::UnknownChat(chat.clone()))
     }
 
     pub async fn rename_chat(&self, chat: &ChatId, title: &str, by: &str) -> Result<(), Error> {
@@ -117,6 +153,7 @@ impl Engine {
             parts: message.parts,
             reply_to: message.reply_to,
             attendance: message.attendance,
+            recipients: message.recipients,
         });
         let committed = self.input(chat, command, message.key).await?;
         posted(committed)
@@ -177,14 +214,18 @@ fn posted(committed: Committed) -> Result<Posted, Error> {
     // Events of one append have neighbouring positions, the last one's is known. The message itself comes first.
     let positions = (0..=committed.position.unwrap_or_default()).rev();
     let said = positions.zip(committed.events.into_iter().rev());
+    // What is only recalled changes nothing that can be looked up; a message that is stored always does.
+    let delivery = if committed.rows.is_empty() { Delivery::Repeated } else { Delivery::First };
     let message = said
-        .filter_map(|(position, recorded)| match recorded.event {
-            Event::MessagePosted(posted) => Some((position, posted.message)),
+        .filter_map(|(position, Recorded { at, event, .. })| match event {
+            Event::MessagePosted(posted) => {
+                Some(Posted { message: posted.message, position, at, delivery })
+            }
             _ => None,
         })
         .last();
     match message {
-        Some((position, message)) => Ok(Posted { message, position }),
+        Some(posted) => Ok(posted),
         None => Err(Error::Store(store::Error::Corrupt("a post left no message".to_owned()))),
     }
 }

@@ -12,6 +12,16 @@ use agent_world_store::{self as store, WorldChange, WorldWrite};
 use super::{Engine, PAGE};
 use crate::error::Error;
 
+/// What of a world was changed, for whoever follows along or audits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorldPart<'a> {
+    /// `world`, `agent`, `policy`, `mcp_server`.
+    pub entity: &'a str,
+    /// `created`, `updated`, `deleted`.
+    pub action: &'a str,
+    pub id: &'a str,
+}
+
 impl Engine {
     /// Creates a world with its first chat.
     pub async fn create_world(&self, world: World, by: &str) -> Result<World, Error> {
@@ -28,10 +38,26 @@ impl Engine {
     }
 
     /// Replaces a world's settings if its version is still the one given.
-    pub async fn update_world(&self, mut world: World, by: &str) -> Result<World, Error> {
+    pub async fn update_world(&self, world: World, by: &str) -> Result<World, Error> {
+        let id = world.id.clone();
+        self.update_part(
+            world,
+            WorldPart { entity: "world", action: "updated", id: id.as_str() },
+            by,
+        )
+        .await
+    }
+
+    /// The same, told as a change of one part of the world: an agent, the policy.
+    pub async fn update_part(
+        &self,
+        mut world: World,
+        part: WorldPart<'_>,
+        by: &str,
+    ) -> Result<World, Error> {
         world.updated_at = self.shared.environment.now();
         let expected = Some(world.version);
-        let change = self.change("world", "updated", world.id.as_str(), by);
+        let change = self.change(part.entity, part.action, part.id, by);
         self.write_world(WorldWrite { world, expected, change }).await
     }
 
@@ -79,7 +105,7 @@ impl Engine {
         }
     }
 
-    fn change(&self, entity: &str, action: &str, id: &str, by: &str) -> WorldChange {
+    pub(crate) fn change(&self, entity: &str, action: &str, id: &str, by: &str) -> WorldChange {
         WorldChange {
             entity: entity.to_owned(),
             action: action.to_owned(),
@@ -90,7 +116,7 @@ impl Engine {
         }
     }
 
-    async fn tell_stored(&self) -> Result<(), Error> {
+    pub(crate) async fn tell_stored(&self) -> Result<(), Error> {
         self.shared.feed.stored(self.shared.store.position().await?);
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Messages are answered: by everybody at once, together where they arrived together, and each exactly once.
 
+use agent_world_core::brought::Brought;
+use agent_world_core::item::Item;
 use agent_world_llm::scripted::Answer;
 use agent_world_runtime::NewMessage;
 use futures::future::join_all;
@@ -14,7 +16,30 @@ on_both_stores!(
     what_arrives_while_a_batch_is_open_joins_after_the_results,
     none_of_many_messages_posted_at_once_is_lost_or_shown_twice,
     the_same_post_twice_is_one_message_and_gets_the_same_answer,
+    a_conversation_that_a_client_kept_goes_on_with_one_agent_alone_also_after_a_restart,
 );
+
+async fn a_conversation_that_a_client_kept_goes_on_with_one_agent_alone_also_after_a_restart(
+    backend: Backend,
+) {
+    let stage = Setup::of(&["ada", "bob"]).open(backend).await;
+    let items = vec![Item::user("@bob hello"), Item::assistant("@bob hi")];
+    let brought = Brought { agent: "ada".into(), user: "eve".to_owned(), items };
+    let chat = stage.engine.create_chat_from(&stage.world, brought, "eve").await.unwrap();
+    assert!(!chat.activity.busy && chat.forked_from.is_none());
+
+    let stage = stage.restart().await;
+    let only_ada = Some(vec!["ada".into()]);
+    let message = NewMessage { recipients: only_ada, ..NewMessage::human("@bob and now?") };
+    stage.engine.post(&chat.id, message).await.unwrap();
+    stage.idle_in(&chat.id).await;
+    let request = &stage.requests_of("ada")[0];
+    assert_eq!(shown(request), ["User: @bob hello", "Assistant: @bob hi", "User: @bob and now?"]);
+    assert!(stage.requests_of("bob").is_empty());
+    let said = ["human: @bob hello", "ada: @bob hi", "human: @bob and now?", "ada: Done."];
+    assert_eq!(stage.said_in(&chat.id).await, said);
+    assert_eq!(stage.engine.state(&chat.id).await.unwrap().turns.len(), 0);
+}
 
 async fn a_message_is_answered(backend: Backend) {
     let stage = Setup::of(&["ada"]).open(backend).await;

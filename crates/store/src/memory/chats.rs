@@ -69,7 +69,7 @@ impl ChatRecord {
             Row::Grant(grant) => self.grants.push(grant.clone()),
             Row::GrantRevoked(id) => self.grants.retain(|grant| grant.id != *id),
             Row::Usage(view) => self.add_usage(view),
-            Row::Approval(_) | Row::Rule(_) | Row::Audit { .. } => {}
+            Row::Approval(_) | Row::Rule(_) | Row::Audit { .. } | Row::Glance { .. } => {}
         }
     }
 

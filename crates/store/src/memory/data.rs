@@ -12,10 +12,11 @@ use agent_world_core::config::World;
 use agent_world_core::ids::{ApprovalId, ChatId, RuleId, WorldId};
 use agent_world_core::outstanding::Wake;
 use agent_world_core::policy::Rule;
-use agent_world_core::view::{ApprovalState, ApprovalView, ChatView, Row};
+use agent_world_core::view::{ApprovalState, ApprovalView, ChatView, Glance, Row};
 
 use super::audit::Audit;
 use super::chats::ChatRecord;
+use super::documents::Documents;
 use super::faults::Sabotage;
 use crate::error::Error;
 use crate::placing::{
@@ -35,6 +36,7 @@ pub(super) struct Data {
     pub outcomes: BTreeMap<String, String>,
     /// Outlives the worlds it tells of.
     pub audit: Audit,
+    pub documents: Documents,
     /// Long results, by the digest of their text.
     results: BTreeMap<(WorldId, [u8; 32]), String>,
     worlds: BTreeMap<WorldId, WorldRecord>,
@@ -139,15 +141,22 @@ impl Data {
         let head = self.changes.get(world).copied().unwrap_or_default();
         let sealed = seal_change(head, change)?;
         self.changes.insert(world.clone(), sealed.head());
-        let position = self.store_event(world, None, sealed);
+        let position = self.store_event(world, None, sealed, None);
         self.audit.insert(position, entry_of_change(world, change));
         Ok(())
     }
 
-    fn store_event(&mut self, world: &WorldId, chat: Option<&ChatId>, sealed: Sealed) -> u64 {
+    fn store_event(
+        &mut self,
+        world: &WorldId,
+        chat: Option<&ChatId>,
+        sealed: Sealed,
+        glance: Option<Box<Glance>>,
+    ) -> u64 {
         self.last_position += 1;
         let position = self.last_position;
-        let event = StoredEvent { position, world: world.clone(), chat: chat.cloned(), sealed };
+        let (world, chat) = (world.clone(), chat.cloned());
+        let event = StoredEvent { position, world, chat, sealed, glance };
         self.events.insert(position, event);
         position
     }
@@ -162,7 +171,11 @@ impl Data {
         let Append { chat, world, .. } = append;
         let mut positions = Vec::new();
         for event in &append.events {
-            positions.push(self.store_event(world, Some(chat), event.clone()));
+            let glance = append.rows.iter().find_map(|row| match row {
+                Row::Glance { seq, glance } if *seq == event.seq => Some(Box::new(glance.clone())),
+                _ => None,
+            });
+            positions.push(self.store_event(world, Some(chat), event.clone(), glance));
         }
         let position = positions.last().copied().unwrap_or_else(|| self.position());
         let ordinal = self.next_ordinal();
@@ -317,6 +330,14 @@ impl Data {
             Scope::All | Scope::Chat(_) => true,
         };
         self.after(after).filter(wanted).take(limit).cloned().collect()
+    }
+
+    /// A chat's events are numbered from 1 without a gap.
+    pub fn log(&self, chat: &ChatId, after: u64, limit: usize) -> Vec<StoredEvent> {
+        let positions = self.chats.get(chat).map_or(&[][..], |record| &record.positions);
+        let after = usize::try_from(after).unwrap_or(usize::MAX);
+        let events = positions.iter().skip(after).filter_map(|position| self.events.get(position));
+        events.take(limit).cloned().collect()
     }
 
     fn after(&self, position: u64) -> impl Iterator<Item = &StoredEvent> {

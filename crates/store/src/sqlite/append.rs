@@ -67,7 +67,8 @@ impl Write for Prepared {
         let Append { chat, world, .. } = &self.append;
         let mut positions = Vec::with_capacity(self.append.events.len());
         for event in &self.append.events {
-            positions.push(insert_event(connection, world, Some(chat), event)?);
+            let glance = self.glance(event.seq);
+            positions.push(insert_event(connection, world, Some(chat), event, glance)?);
         }
         self.write_chat(connection, &standing)?;
         for row in &self.rows {
@@ -229,8 +230,18 @@ impl Prepared {
                 Some(position) => entry.insert(connection, position)?,
                 None => 0,
             },
+            // Written with its event.
+            Encoded::Glance { .. } => 0,
         };
         Ok(())
+    }
+
+    /// What goes on since an event, if the event changed it.
+    fn glance(&self, of: u64) -> Option<&str> {
+        self.rows.iter().find_map(|row| match row {
+            Encoded::Glance { seq, document } if *seq == of => Some(document.as_str()),
+            _ => None,
+        })
     }
 
     fn write_outcome(
@@ -291,10 +302,11 @@ pub(super) fn insert_event(
     world: &WorldId,
     chat: Option<&ChatId>,
     event: &Sealed,
+    glance: Option<&str>,
 ) -> Result<u64, rusqlite::Error> {
     let mut statement = connection.prepare_cached(
-        "INSERT INTO events (world, chat, seq, at, kind, version, payload, hash)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO events (world, chat, seq, at, kind, version, payload, hash, glance)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
     let position = statement.insert(params![
         world.as_str(),
@@ -305,6 +317,7 @@ pub(super) fn insert_event(
         event.version,
         event.payload,
         event.hash.0,
+        glance,
     ])?;
     Ok(position.unsigned_abs())
 }

@@ -58,7 +58,7 @@ pub(super) fn events(
     }
 }
 
-fn of_chat(
+pub(super) fn of_chat(
     connection: &Connection,
     chat: &ChatId,
     after: u64,

@@ -27,6 +27,7 @@ pub(super) enum Encoded {
     Rule { id: RuleId, document: String },
     Usage(UsageView),
     Audit { seq: u64, entry: audit::Encoded },
+    Glance { seq: u64, document: String },
 }
 
 pub(super) fn encode(row: &Row) -> Result<Encoded, Error> {
@@ -57,6 +58,9 @@ pub(super) fn encode(row: &Row) -> Result<Encoded, Error> {
         Row::Audit { seq, entry } => {
             Encoded::Audit { seq: *seq, entry: audit::Encoded::new(entry.clone())? }
         }
+        Row::Glance { seq, glance } => {
+            Encoded::Glance { seq: *seq, document: serde_json::to_string(glance)? }
+        }
     })
 }
 
@@ -84,7 +88,7 @@ pub(super) fn limit(limit: usize) -> i64 {
 }
 
 pub(super) const EVENT_COLUMNS: &str =
-    "position, world, chat, seq, at, kind, version, payload, hash";
+    "position, world, chat, seq, at, kind, version, payload, hash, glance";
 
 /// An event from the columns `EVENT_COLUMNS`.
 pub(super) fn stored_event(columns: &Columns<'_>) -> Result<StoredEvent, Error> {
@@ -104,6 +108,12 @@ pub(super) fn stored_event(columns: &Columns<'_>) -> Result<StoredEvent, Error> 
         world: WorldId::from(columns.get::<_, String>(1)?),
         chat: chat.map(ChatId::from),
         sealed,
+        glance: columns
+            .get_ref(9)?
+            .as_str_or_null()
+            .map_err(rusqlite::Error::from)?
+            .map(serde_json::from_str)
+            .transpose()?,
     })
 }
 

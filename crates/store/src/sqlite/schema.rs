@@ -10,6 +10,7 @@ use crate::error::Error;
 const MIGRATIONS: &[Migration] = &[
     Migration { tables: FIRST, fill: None },
     Migration { tables: SECOND, fill: Some(audit::fill) },
+    Migration { tables: THIRD, fill: None },
 ];
 
 /// New tables, and how they are filled from the log of an older file.
@@ -195,6 +196,21 @@ CREATE TABLE result_pieces (
 );
 ";
 
+/// What goes on in a chat since an event, where the event changed it; and documents that belong to no log.
+const THIRD: &str = "
+ALTER TABLE events ADD COLUMN glance TEXT;
+
+CREATE TABLE documents (
+    kind    TEXT NOT NULL,
+    key     TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    body    TEXT NOT NULL,
+    PRIMARY KEY (kind, key)
+);
+CREATE INDEX documents_by_age ON documents(kind, at);
+";
+
 /// The schema this program writes.
 pub(super) const KNOWN: u32 = MIGRATIONS.len() as u32;
 
@@ -229,13 +245,15 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), Error> {
              INSERT INTO meta VALUES (1, 0, 0);",
         )?;
     }
-    for (version, migration) in (1..=KNOWN).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
+    let missing = || (1..).zip(MIGRATIONS).filter(|(version, _)| *version > from);
+    // All tables first: what fills one reads the others as this program knows them.
+    for (_, migration) in missing() {
         transaction.execute_batch(migration.tables)?;
-        if let Some(fill) = migration.fill {
-            fill(&transaction)?;
-        }
-        transaction.execute("UPDATE meta SET schema = ?1", [version])?;
     }
+    for fill in missing().filter_map(|(_, migration)| migration.fill) {
+        fill(&transaction)?;
+    }
+    transaction.execute("UPDATE meta SET schema = ?1", [KNOWN])?;
     transaction.commit()?;
     Ok(())
 }

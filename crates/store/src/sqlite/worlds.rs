@@ -153,7 +153,7 @@ fn tell(
     event: &Sealed,
 ) -> Result<(), Fault> {
     let entry = Encoded::new(Box::new(entry_of_change(world, change)))?;
-    let position = insert_event(connection, world, None, event)?;
+    let position = insert_event(connection, world, None, event, None)?;
     entry.insert(connection, position)?;
     Ok(())
 }

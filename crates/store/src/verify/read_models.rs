@@ -11,13 +11,14 @@ use agent_world_core::event::{Copied, Event, Position, Whole};
 use agent_world_core::ids::{AgentId, CallId, ChatId, WorldId};
 use agent_world_core::item::Usage;
 use agent_world_core::policy::Grant;
-use agent_world_core::view::{ApprovalView, CallView, MessageView, Row, chat_view, rows};
+use agent_world_core::view::{ApprovalView, CallView, MessageView, Row, chat_view, glance, rows};
 
 use super::{Broken, PAGE};
 use crate::Store;
 use crate::error::Error;
 use crate::types::{
-    ApprovalFilter, AuditFilter, AuditPage, Audited, Loaded, MessagePage, Scope, UsageScope,
+    ApprovalFilter, AuditFilter, AuditPage, Audited, Loaded, MessagePage, Scope, StoredEvent,
+    UsageScope,
 };
 
 /// Characters of a long result read at a time.
@@ -53,6 +54,8 @@ struct Models {
     grants: Vec<Grant>,
     usage: BTreeMap<Option<AgentId>, (u64, Usage)>,
     audit: Vec<Audited>,
+    /// The position of its first event.
+    first: u64,
     /// Long results that the log names.
     wholes: BTreeMap<CallId, Whole>,
 }
@@ -84,6 +87,8 @@ impl Models {
             // A rule may be revoked without the chat's knowledge; see `settings`.
             Row::Rule(_) => {}
             Row::Audit { entry, .. } => self.audit.push(Audited { position, entry: *entry }),
+            // Kept with its event, and compared there.
+            Row::Glance { .. } => {}
         }
     }
 }
@@ -128,11 +133,23 @@ impl Comparison<'_> {
             .map(|total| (total.agent, (total.model_calls, total.usage)))
             .collect();
         self.same("usage", &usage, &models.usage)?;
-        self.same("audit", &self.audit().await?, &models.audit)?;
+        self.same("audit", &self.audit(models.first).await?, &models.audit)?;
         for (call, whole) in &models.wholes {
             self.check_result(&chat.world, call, *whole).await?;
         }
         Ok(())
+    }
+
+    /// What was kept of what went on is what went on right after the event. Most events have none.
+    fn check_glance(&self, event: &StoredEvent, chat: &Chat) -> Result<(), Broken> {
+        let derived = glance(chat);
+        match &event.glance {
+            Some(kept) if **kept != derived => {
+                let why = format!("of event {}: {kept:?}, not {derived:?}", event.sealed.seq);
+                Err(self.differs("what went on", why))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A text that stands beside the log must be the one that was recorded.
@@ -162,11 +179,12 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    async fn audit(&self) -> Result<Vec<Audited>, Error> {
+    /// A chat that was deleted with its world and restored from a file has entries from before: they are believed.
+    async fn audit(&self, first: u64) -> Result<Vec<Audited>, Error> {
         let filter = AuditFilter { chat: Some(self.id.clone()), ..AuditFilter::default() };
         let mut all: Vec<Audited> = Vec::new();
         loop {
-            let after = all.last().map_or(0, |last| last.position);
+            let after = all.last().map_or(first.saturating_sub(1), |last| last.position);
             let page = self.store.audit(&filter, AuditPage::After(after, PAGE)).await?;
             if page.is_empty() {
                 return Ok(all);
@@ -187,10 +205,14 @@ impl Comparison<'_> {
             };
             after = end.position;
             for event in &page {
+                if event.sealed.seq == 1 {
+                    models.first = event.position;
+                }
                 let recorded = event.sealed.open().map_err(Error::from)?;
                 let before = chat.clone();
                 apply(&mut chat, &recorded);
                 let changed = rows(&before, &chat, &recorded);
+                self.check_glance(event, &chat)?;
                 changed.into_iter().for_each(|row| models.write(event.position, row));
                 models.note_wholes(&recorded.event);
                 match &loaded.snapshot {

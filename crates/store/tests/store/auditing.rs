@@ -321,6 +321,7 @@ fn as_of_the_first_schema(backend: &mut OnDisk) {
     connection
         .execute_batch(
             "DROP TABLE audit; DROP TABLE result_pieces; DROP TABLE results;
+             DROP TABLE documents; ALTER TABLE events DROP COLUMN glance;
              UPDATE meta SET schema = 1;",
         )
         .unwrap();

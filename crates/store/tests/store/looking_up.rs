@@ -7,7 +7,7 @@ use agent_world_core::policy::{Ground, Ruling, Verdict};
 use agent_world_core::sender::Sender;
 use agent_world_core::view::CallView;
 use agent_world_store::verify::compare_read_models;
-use agent_world_store::{ApprovalFilter, MessagePage, UsageScope};
+use agent_world_store::{ApprovalFilter, MessagePage, Scope as EventScope, UsageScope};
 use serde_json::json;
 
 use crate::backend::{Backend, on_every_store};
@@ -26,7 +26,32 @@ on_every_store!(
     a_call_says_what_allowed_it,
     chats_page_oldest_first,
     what_does_not_exist_is_not_found,
+    a_log_is_read_from_any_of_its_own_numbers,
 );
+
+async fn a_log_is_read_from_any_of_its_own_numbers(backend: impl Backend) {
+    let store = backend.store();
+    let world = create_world(&*store, "w").await;
+    let mut teller = Teller::begin(store.clone(), &world).await;
+    // Another chat's events stand in between, so that numbers and positions differ.
+    let mut other = Teller::begin(store.clone(), &world).await;
+    for text in ["one", "two", "three"] {
+        teller.say(text).await.unwrap();
+        other.say(text).await.unwrap();
+    }
+    let chat = teller.id();
+    let all = store.events(&EventScope::Chat(chat.clone()), 0, 1000).await.unwrap();
+    let numbers = all.iter().map(|event| event.sealed.seq);
+    assert!(numbers.eq(1..=u64::try_from(all.len()).unwrap()));
+    for (after, rest) in (0..).zip((0..=all.len()).map(|from| &all[from..])) {
+        for limit in [1, 2, 1000] {
+            let expected: Vec<_> = rest.iter().take(limit).cloned().collect();
+            assert_eq!(store.log(&chat, after, limit).await.unwrap(), expected);
+        }
+    }
+    assert_eq!(store.log(&chat, u64::MAX, 1).await.unwrap(), []);
+    assert_eq!(store.log(&ChatId::new("chat_none"), 0, 1).await.unwrap(), []);
+}
 
 async fn read_models_are_what_the_log_says_at_every_step(backend: impl Backend) {
     let store = backend.store();

@@ -98,7 +98,7 @@ impl Teller {
         let page = MessagePage::Before(None, 1);
         let last = other.store.messages(&other.id(), page).await.unwrap().remove(0);
         let origin = ForkOrigin { chat: other.id(), message: last.id };
-        let fork = Some(Fork { origin, history: history_until(&log, end) });
+        let fork = Some(Fork { origin: Some(origin), history: history_until(&log, end) });
         let world = self.world.id.clone();
         let create = CreateChat { world, title: None, by: "ann".to_owned(), fork };
         self.tell(Command::CreateChat(create)).await.unwrap();
@@ -232,6 +232,7 @@ pub fn post(text: &str) -> Command {
         parts: Vec::new(),
         reply_to: None,
         attendance: Attendance::Attended,
+        recipients: None,
     })
 }
 

@@ -193,7 +193,7 @@ impl Server {
 
     async fn connect(&self, secrets: &mut Secrets) -> Result<(Connection, Catalog), String> {
         let folder = self.folder.as_deref();
-        let plan = Plan::make(&self.settings, &self.options.environment, folder, secrets)?;
+        let plan = Plan::make(&self.settings, &self.options.variables(), folder, secrets)?;
         if let Plan::Http(endpoint) = &plan
             && !endpoint.has_credentials()
         {
