@@ -1,0 +1,81 @@
+//! What all routes share: the engine, who may do what, and how the server behaves where a choice is reasonable.
+//! Made once by `Server`. Holds no rule and no conversation.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent_world_runtime::Engine;
+use agent_world_runtime::tools::mcp;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::access::{Access, Clock, Register};
+use crate::events::Hub;
+use crate::idempotency::UnderWay;
+use crate::limits::{Gate, Limits};
+use crate::operations::{Following, Metrics, follow};
+use crate::responses;
+use crate::secrets::Secrets;
+
+/// How a server behaves.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub access: Access,
+    pub limits: Limits,
+    /// What tokens expire by.
+    pub clock: Clock,
+    /// Below it, a new world that names no folder gets one of its own.
+    pub workspace: Option<PathBuf>,
+    /// This program's own data: no world may work in it, but for the workspace.
+    pub data_folder: Option<PathBuf>,
+    /// What runs the MCP servers of worlds: the same that the engine has as a source of tools.
+    pub mcp: Option<Arc<mcp::Servers>>,
+    /// Where keys are kept that somebody writes into the settings of a server. Without it they are refused.
+    pub secrets: Option<Arc<dyn Secrets>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct App {
+    pub engine: Engine,
+    pub access: Access,
+    pub register: Register,
+    pub gate: Gate,
+    pub workspace: Option<PathBuf>,
+    pub data_folder: Option<PathBuf>,
+    pub mcp: Option<Arc<mcp::Servers>>,
+    pub secrets: Option<Arc<dyn Secrets>>,
+    pub stopping: CancellationToken,
+    pub events: Hub,
+    pub under_way: UnderWay,
+    pub responses: responses::Shared,
+    /// Told when a webhook is made or removed.
+    pub webhooks: Notify,
+    pub metrics: Arc<Metrics>,
+    _following: Following,
+}
+
+impl App {
+    pub fn new(engine: Engine, options: Options) -> Self {
+        let stopping = CancellationToken::new();
+        let metrics = Arc::new(Metrics::new());
+        let _following = follow(&engine, &metrics);
+        let events = Hub::new(engine.clone(), stopping.clone());
+        Self {
+            register: Register::new(Arc::clone(engine.store()), options.clock),
+            gate: Gate::new(options.limits),
+            engine,
+            access: options.access,
+            workspace: options.workspace,
+            data_folder: options.data_folder,
+            mcp: options.mcp,
+            secrets: options.secrets,
+            stopping,
+            events,
+            under_way: UnderWay::default(),
+            responses: responses::Shared::default(),
+            webhooks: Notify::new(),
+            metrics,
+            _following,
+        }
+    }
+}

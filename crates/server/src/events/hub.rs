@@ -1,0 +1,279 @@
+//! Hands what happens to all who follow it, live: reads the log once and encodes once, however many they are.
+//!
+//! One task follows the engine for the whole process, as long as anybody listens, and puts frames into the mailboxes of
+//! those whose chat or world it is. It never waits for a reader.
+//!
+//! **No gap and no repeat.** Whoever joins has a mailbox *before* it reads the log, and reads the log to its end *after*
+//! that. An event that the hub handed out before the mailbox was there was stored before, so the reading finds it; one
+//! that it hands out later is in the mailbox. What is found in both has the same number and is sent once. So joining needs
+//! no agreement on a position, and leaving anybody behind (see `mailbox`) is joining again.
+
+use std::cell::LazyCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agent_world_core::ids::{ChatId, WorldId};
+use agent_world_runtime::store::{Error, Scope, Store, StoredEvent};
+use agent_world_runtime::{Begun, Chunk, Engine, FeedItem, Subscription, ToolOutput};
+use tokio_util::sync::CancellationToken;
+
+use super::Topic;
+use super::frame::Frame;
+use super::mailbox::{Closed, Mailbox};
+use super::telling::{Ends, Telling, Told};
+use super::wire::{Kind, Types};
+
+/// How long the hub waits before it asks a store again that did not answer.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where all streams of a server come from. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Hub {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    engine: Engine,
+    stopping: CancellationToken,
+    telling: Telling,
+    readers: Mutex<Readers>,
+}
+
+#[derive(Debug, Default)]
+struct Readers {
+    /// Whether the task runs. It begins with the first reader and ends when it finds none.
+    served: bool,
+    all: Vec<Arc<Mailbox>>,
+    worlds: HashMap<WorldId, Vec<Arc<Mailbox>>>,
+    chats: HashMap<ChatId, Vec<Arc<Mailbox>>>,
+}
+
+/// A reader's place among those who are told. Dropping it leaves.
+#[derive(Debug)]
+pub(super) struct Place {
+    hub: Hub,
+    topic: Topic,
+    pub mailbox: Arc<Mailbox>,
+}
+
+impl Hub {
+    pub fn new(engine: Engine, stopping: CancellationToken) -> Self {
+        let telling = Telling::new(Arc::clone(engine.store()));
+        let shared = Shared { engine, stopping, telling, readers: Mutex::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub(super) fn store(&self) -> &dyn Store {
+        self.shared.telling.store()
+    }
+
+    pub(super) fn telling(&self) -> &Telling {
+        &self.shared.telling
+    }
+
+    /// The replies that are being made.
+    pub(super) fn begun(&self, topic: &Topic) -> Begun {
+        self.shared.engine.begun(&topic.scope())
+    }
+
+    /// From now on everything about a topic is put into the mailbox.
+    pub(super) async fn join(&self, topic: Topic, types: Types) -> Result<Place, Error> {
+        // Where the hub would begin if it does not run. Read before the mailbox is there, as the log is after it.
+        let position = self.store().position().await?;
+        let world = match &topic {
+            Topic::Chat(world, _) => Some(world.clone()),
+            Topic::World(_) | Topic::All => None,
+        };
+        let mailbox = Arc::new(Mailbox::new(world, types));
+        let mut readers = self.shared.readers();
+        readers.of(&topic).push(Arc::clone(&mailbox));
+        if !readers.served {
+            readers.served = true;
+            let subscription = self.shared.engine.subscribe(Scope::All, position);
+            tokio::spawn(serve(Arc::clone(&self.shared), subscription));
+        }
+        drop(readers);
+        Ok(Place { hub: self.clone(), topic, mailbox })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.hub.shared.readers().remove(&self.topic, &self.mailbox);
+    }
+}
+
+async fn serve(shared: Arc<Shared>, mut subscription: Subscription) {
+    let stopping = shared.stopping.clone();
+    let mut stopped = std::pin::pin!(stopping.cancelled());
+    loop {
+        let item = tokio::select! {
+            item = subscription.next() => item,
+            () = &mut stopped => Ok(None),
+        };
+        let goes_on = match item {
+            Ok(Some(FeedItem::Stored(event))) => shared.pass_event(&event).await,
+            Ok(Some(FeedItem::Chunk(chunk))) => shared.pass_chunk(&chunk),
+            Ok(Some(FeedItem::Output(output))) => shared.pass_output(&output),
+            Ok(None) => shared.close_all(),
+            Err(error) => {
+                tracing::warn!(%error, "the event streams wait for the store");
+                tokio::time::sleep(PATIENCE).await;
+                Service::GoesOn
+            }
+        };
+        if goes_on == Service::Ends {
+            return;
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Service {
+    GoesOn,
+    Ends,
+}
+
+impl Shared {
+    fn readers(&self) -> MutexGuard<'_, Readers> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn pass_event(&self, event: &StoredEvent) -> Service {
+        {
+            let mut readers = self.readers();
+            if readers.are_none() {
+                readers.served = false;
+                return Service::Ends;
+            }
+            if !readers.follow(event) {
+                return Service::GoesOn;
+            }
+        }
+        let told = loop {
+            match self.telling.tell(event).await {
+                Ok(told) => break told,
+                Err(_) if self.stopping.is_cancelled() => return Service::GoesOn,
+                Err(error) => {
+                    tracing::warn!(%error, "the event streams wait for the store");
+                    tokio::time::sleep(PATIENCE).await;
+                }
+            }
+        };
+        self.readers().hand_out(&told);
+        Service::GoesOn
+    }
+
+    fn pass_chunk(&self, chunk: &Chunk) -> Service {
+        let frame = LazyCell::new(|| made(Frame::of_chunk(chunk)));
+        self.pass_piece(Kind::Stream, (&chunk.world, &chunk.chat), &frame)
+    }
+
+    fn pass_output(&self, output: &ToolOutput) -> Service {
+        let frame = LazyCell::new(|| made(Frame::of_output(output)));
+        self.pass_piece(Kind::Tool, (&output.world, &output.chat), &frame)
+    }
+
+    /// Encoded when the first reader wants it, for all.
+    fn pass_piece<F: FnOnce() -> Option<Frame>>(
+        &self,
+        kind: Kind,
+        (world, chat): (&WorldId, &ChatId),
+        frame: &LazyCell<Option<Frame>, F>,
+    ) -> Service {
+        let mut readers = self.readers();
+        if readers.are_none() {
+            readers.served = false;
+            return Service::Ends;
+        }
+        for mailbox in readers.about(world, Some(chat)) {
+            mailbox.put_piece(kind, || frame.as_ref());
+        }
+        Service::GoesOn
+    }
+
+    fn close_all(&self) -> Service {
+        let mut readers = self.readers();
+        readers.served = false;
+        readers.everybody().for_each(|mailbox| mailbox.close(Closed::Stopping));
+        Service::Ends
+    }
+}
+
+fn made(frame: Result<Frame, serde_json::Error>) -> Option<Frame> {
+    frame.inspect_err(|error| tracing::error!(%error, "a piece cannot be told")).ok()
+}
+
+impl Readers {
+    fn of(&mut self, topic: &Topic) -> &mut Vec<Arc<Mailbox>> {
+        match topic {
+            Topic::All => &mut self.all,
+            Topic::World(world) => self.worlds.entry(world.clone()).or_default(),
+            Topic::Chat(_, chat) => self.chats.entry(chat.clone()).or_default(),
+        }
+    }
+
+    fn remove(&mut self, topic: &Topic, mailbox: &Arc<Mailbox>) {
+        let list = self.of(topic);
+        if let Some(index) = list.iter().position(|other| Arc::ptr_eq(other, mailbox)) {
+            list.swap_remove(index);
+        }
+        if list.is_empty() {
+            match topic {
+                Topic::All => {}
+                Topic::World(world) => drop(self.worlds.remove(world)),
+                Topic::Chat(_, chat) => drop(self.chats.remove(chat)),
+            }
+        }
+    }
+
+    fn are_none(&self) -> bool {
+        self.all.is_empty() && self.worlds.is_empty() && self.chats.is_empty()
+    }
+
+    /// Whether anybody is to hear of an event. A change of a world can be its end, which ends its chats.
+    fn follow(&self, event: &StoredEvent) -> bool {
+        self.about(&event.world, event.chat.as_ref()).next().is_some()
+            || (event.chat.is_none() && self.in_world(&event.world).next().is_some())
+    }
+
+    fn about(&self, world: &WorldId, chat: Option<&ChatId>) -> impl Iterator<Item = &Arc<Mailbox>> {
+        let of_world = self.worlds.get(world).into_iter().flatten();
+        let of_chat = chat.and_then(|chat| self.chats.get(chat)).into_iter().flatten();
+        self.all.iter().chain(of_world).chain(of_chat)
+    }
+
+    /// Those who follow a chat of a world.
+    fn in_world(&self, world: &WorldId) -> impl Iterator<Item = &Arc<Mailbox>> {
+        let followers = self.chats.values().flatten();
+        followers.filter(move |mailbox| mailbox.world.as_ref() == Some(world))
+    }
+
+    fn everybody(&self) -> impl Iterator<Item = &Arc<Mailbox>> {
+        let of_worlds = self.worlds.values().flatten();
+        self.all.iter().chain(of_worlds).chain(self.chats.values().flatten())
+    }
+
+    fn hand_out(&self, told: &Told) {
+        self.about(&told.world, told.chat.as_ref()).for_each(|mailbox| mailbox.put(told));
+        match (told.ends, &told.chat) {
+            (Ends::Nothing, _) => {}
+            (Ends::Chat, chat) => {
+                let followers = chat.as_ref().and_then(|chat| self.chats.get(chat));
+                let followers = followers.into_iter().flatten();
+                followers.for_each(|mailbox| mailbox.close(Closed::Gone));
+            }
+            (Ends::World, _) => {
+                let followers = self.worlds.get(&told.world).into_iter().flatten();
+                followers.for_each(|mailbox| mailbox.close(Closed::Gone));
+                // A chat's log is gone with its world, and with it the event that says so.
+                self.in_world(&told.world).for_each(|mailbox| {
+                    mailbox.put(told);
+                    mailbox.close(Closed::Gone);
+                });
+            }
+        }
+    }
+}

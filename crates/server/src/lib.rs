@@ -1,0 +1,109 @@
+//! Agent World over HTTP: resources, live events and an OpenAI-compatible interface, around a running engine.
+//!
+//! A [`Server`] is a router that a program can mount in its own axum application, or serve as it is. It translates:
+//! every rule is in `core`, every effect in `runtime`. Only this crate knows HTTP.
+
+mod access;
+mod app;
+mod documentation;
+mod events;
+mod extract;
+mod headers;
+mod held;
+mod idempotency;
+mod limits;
+mod listen;
+mod operations;
+mod problem;
+mod responses;
+mod routes;
+mod secrets;
+mod transfer;
+mod webhook;
+mod wire;
+
+use std::sync::Arc;
+
+use agent_world_runtime::Engine;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use tokio_util::sync::CancellationToken;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::router::OpenApiRouter;
+
+pub use access::{Access, Clock, Principal, Proof, Role, tokens};
+pub use app::Options;
+pub use limits::Limits;
+pub use secrets::{REFERENCE, Secrets, is_secret};
+
+use app::App;
+
+/// An engine, ready to be reached over HTTP. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Server {
+    app: Arc<App>,
+}
+
+impl Server {
+    pub fn new(engine: Engine, options: Options) -> Self {
+        Self { app: Arc::new(App::new(engine, options)) }
+    }
+
+    /// All routes, to be mounted. Whoever serves them otherwise than by [`Server::serve`] asks [`Server::may_listen`]
+    /// first, and bounds connections and the time that headers may take.
+    pub fn router(&self) -> Router {
+        let (routes, mut document) = described().split_for_parts();
+        documentation::complete(&mut document);
+        self.layered(routes.merge(documentation::routes(&document)))
+    }
+
+    /// Routes with all that is around them.
+    fn layered(&self, routes: Router<Arc<App>>) -> Router {
+        let app = Arc::clone(&self.app);
+        // Read from the bottom: the last one is the outermost.
+        routes
+            .fallback(problem::no_route)
+            .method_not_allowed_fallback(problem::no_method)
+            .layer(from_fn_with_state(Arc::clone(&app), idempotency::once))
+            .layer(DefaultBodyLimit::max(app.gate.limits.body_bytes))
+            .layer(from_fn_with_state(Arc::clone(&app), limits::pace))
+            .layer(from_fn_with_state(Arc::clone(&app), access::identify))
+            .layer(from_fn_with_state(Arc::clone(&app), limits::admit))
+            .layer(CatchPanicLayer::custom(headers::panicked))
+            .layer(from_fn_with_state(Arc::clone(&app), operations::measure))
+            .layer(from_fn(responses::shape))
+            .layer(from_fn(headers::dress))
+            .with_state(app)
+    }
+
+    /// Tells webhooks of what waits for approval, until the server is to stop. Whoever serves the router runs it beside it.
+    pub async fn deliver_webhooks(&self) {
+        webhook::deliver(Arc::clone(&self.app)).await;
+    }
+
+    /// Cancelled when the server is to stop: streams then end, so that no connection is waited for in vain.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.app.stopping
+    }
+}
+
+/// The OpenAPI document of all routes.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    let mut document = described().split_for_parts().1;
+    documentation::complete(&mut document);
+    document
+}
+
+fn described() -> OpenApiRouter<Arc<App>> {
+    let mut routes = OpenApiRouter::with_openapi(documentation::outline())
+        .merge(operations::routes())
+        .merge(access::routes())
+        .merge(routes::all())
+        .merge(events::routes())
+        .merge(responses::routes())
+        .merge(transfer::routes())
+        .merge(webhook::routes());
+    idempotency::describe(routes.get_openapi_mut());
+    routes
+}

@@ -1,0 +1,229 @@
+//! Decides who may connect, for how long a connection may be silent, and how all of them end.
+//! `Server::serve` is called by whoever has a socket. Never looks at what is asked: that is for the layers and routes.
+
+mod link;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{MissedTickBehavior, interval_at, timeout};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use crate::Server;
+use crate::held;
+use crate::limits::Limits;
+
+use link::Wire;
+pub(crate) use link::{Link, Reach};
+
+/// How long to wait when the system has no connection to give: nearly always because files are used up.
+const BREATH: Duration = Duration::from_millis(100);
+/// How long connections have to notice that they were cut.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
+/// What is read of heads that are too large, in order to answer them in words. Beyond that, bare 431.
+const READ_ON: usize = 4;
+
+impl Server {
+    /// Whether an address may be listened on: others than this machine's need a token first.
+    pub async fn may_listen(&self, address: SocketAddr) -> io::Result<()> {
+        if address.ip().is_loopback() {
+            return Ok(());
+        }
+        let register = &self.app.register;
+        let known = register.current().await.map_err(io::Error::other)?;
+        if known.any_usable(register.now()) {
+            return Ok(());
+        }
+        let text = format!(
+            "{address} can be reached by other machines and there is no token that would keep them out; \
+             make one with `agent-world token create NAME --role admin`, or listen on 127.0.0.1"
+        );
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+    }
+
+    /// Serves and delivers webhooks until [`Server::stopping`] is cancelled; then lets requests under way finish, and ends
+    /// streams. Returns when no connection is left.
+    pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
+        let router = self.router();
+        self.may_listen(listener.local_addr()?).await?;
+        let (served, ()) =
+            tokio::join!(self.clone().serve_routes(listener, router), self.deliver_webhooks());
+        served
+    }
+
+    async fn serve_routes(self, listener: TcpListener, router: Router) -> io::Result<()> {
+        let address = listener.local_addr()?;
+        self.may_listen(address).await?;
+        let limits = self.app.gate.limits.clone();
+        let cut = CancellationToken::new();
+        // Nothing is ever sent: when all connections have dropped their end, all are gone.
+        let (alive, mut all_gone) = mpsc::channel::<()>(1);
+        let house = House {
+            router,
+            limits: limits.clone(),
+            reach: Reach::of(address),
+            stopping: self.stopping().clone(),
+            cut: cut.clone(),
+        };
+        welcome(&listener, Arc::new(house), alive).await;
+        drop(listener);
+        if timeout(limits.grace, all_gone.recv()).await.is_err() {
+            tracing::warn!("requests did not finish in time and are cut off");
+            cut.cancel();
+            if timeout(LAST_MOMENT, all_gone.recv()).await.is_err() {
+                tracing::warn!("a connection does not end and is left alone");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What all connections of a listener share.
+#[derive(Debug)]
+struct House {
+    router: Router,
+    limits: Limits,
+    reach: Reach,
+    stopping: CancellationToken,
+    /// Cancelled when whoever is left must go.
+    cut: CancellationToken,
+}
+
+/// Accepts connections until the server stops.
+async fn welcome(listener: &TcpListener, house: Arc<House>, alive: mpsc::Sender<()>) {
+    let count = house.limits.connections.clamp(1, Semaphore::MAX_PERMITS);
+    let places = Arc::new(Semaphore::new(count));
+    let stopping = house.stopping.clone();
+    loop {
+        // Connections beyond the bound wait in the system's queue.
+        let place = tokio::select! {
+            () = stopping.cancelled() => return,
+            place = Arc::clone(&places).acquire_owned() => place,
+        };
+        let Ok(place) = place else { return };
+        let stream = tokio::select! {
+            () = stopping.cancelled() => return,
+            stream = accept(listener) => stream,
+        };
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection cannot be told to send at once");
+        }
+        let link = Arc::new(Link::new(house.reach, place));
+        tokio::spawn(converse(Arc::clone(&house), stream, link, alive.clone()));
+    }
+}
+
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            // The client has gone away before it was its turn.
+            Err(error) if is_of_the_client(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "no connection can be accepted");
+                tokio::time::sleep(BREATH).await;
+            }
+        }
+    }
+}
+
+fn is_of_the_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+/// Answers what comes over one connection, until either side ends it.
+async fn converse(house: Arc<House>, stream: TcpStream, link: Arc<Link>, alive: mpsc::Sender<()>) {
+    let io = TokioIo::new(Wire::new(stream, Arc::clone(&link), alive));
+    let answering = {
+        let (router, link) = (house.router.clone(), Arc::clone(&link));
+        service_fn(move |request| answer(router.clone(), Arc::clone(&link), request))
+    };
+    let builder = builder(&house.limits);
+    let mut connection = pin!(builder.serve_connection_with_upgrades(io, answering));
+    let period = house.limits.header_timeout.max(Duration::from_millis(1));
+    let mut looks = interval_at(tokio::time::Instant::now() + period, period);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut closing = Closing::No;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended with an error");
+                }
+                return;
+            }
+            () = house.cut.cancelled() => return,
+            () = house.stopping.cancelled(), if closing == Closing::No => {
+                closing = Closing::Asked;
+                connection.as_mut().graceful_shutdown();
+            }
+            _ = looks.tick() => {
+                if !link.is_idle(period) {
+                    continue;
+                }
+                // Asked politely first: a client that is there then knows that nothing of its next request was read.
+                if closing == Closing::Asked {
+                    return;
+                }
+                closing = Closing::Asked;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closing {
+    No,
+    Asked,
+}
+
+fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    let header_bytes = limits.header_bytes.saturating_mul(READ_ON).max(16 << 10);
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .max_headers(limits.headers.saturating_mul(READ_ON))
+        .max_buf_size(header_bytes);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(u32::try_from(header_bytes).unwrap_or(u32::MAX))
+        .keep_alive_interval(limits.header_timeout.saturating_mul(2))
+        .keep_alive_timeout(limits.header_timeout);
+    builder
+}
+
+async fn answer(
+    router: Router,
+    link: Arc<Link>,
+    request: hyper::Request<Incoming>,
+) -> Result<Response, Infallible> {
+    let busy = link.begin();
+    let mut request: Request = request.map(Body::new);
+    request.extensions_mut().insert(link);
+    let response = router.oneshot(request).await?;
+    Ok(held::holding(response, busy))
+}
+
+#[cfg(test)]
+#[path = "listen_tests.rs"]
+mod tests;

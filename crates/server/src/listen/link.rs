@@ -1,0 +1,211 @@
+//! Decides what is known of one connection: whether it is at work, which place it takes, and when it must end.
+//! Made by `listen` for each connection; the layers find it with each request of it.
+
+use std::any::Any;
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::Instant;
+
+use crate::held::Until;
+
+/// From where a listener can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// This machine only.
+    Loopback,
+    /// Other machines, too.
+    Beyond,
+}
+
+impl Reach {
+    pub fn of(address: SocketAddr) -> Self {
+        if address.ip().is_loopback() { Self::Loopback } else { Self::Beyond }
+    }
+}
+
+/// One connection, as long as it lasts.
+pub(crate) struct Link {
+    pub reach: Reach,
+    requests: AtomicUsize,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    /// Its place among the connections.
+    place: Option<OwnedSemaphorePermit>,
+    /// What is given back when it ends.
+    kept: Vec<Box<dyn Any + Send>>,
+    /// When it last began or ended an answer, or sent something. What a client sends does not count: it could dribble.
+    moved: Instant,
+    ends: Ends,
+}
+
+impl Inner {
+    fn check(&self) -> io::Result<()> {
+        match self.ends {
+            Ends::Now => Err(io::ErrorKind::ConnectionAborted.into()),
+            Ends::WithItself | Ends::When(_) => Ok(()),
+        }
+    }
+}
+
+enum Ends {
+    WithItself,
+    When(Until),
+    Now,
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("reach", &self.reach).finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    pub fn new(reach: Reach, place: OwnedSemaphorePermit) -> Self {
+        let inner = Inner {
+            place: Some(place),
+            kept: Vec::new(),
+            moved: Instant::now(),
+            ends: Ends::WithItself,
+        };
+        Self { reach, requests: AtomicUsize::new(0), inner: Mutex::new(inner) }
+    }
+
+    /// It is at work until what is returned is dropped.
+    pub fn begin(self: &Arc<Self>) -> Busy {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        Busy(Arc::clone(self))
+    }
+
+    /// Nothing is answered, and nothing has moved for that long.
+    pub fn is_idle(&self, long: Duration) -> bool {
+        self.requests.load(Ordering::Relaxed) == 0 && self.lock().moved.elapsed() >= long
+    }
+
+    /// Makes room for another connection: this one is counted elsewhere from now on.
+    pub fn leave_place(&self) {
+        self.lock().place = None;
+    }
+
+    /// Keeps something until the connection ends.
+    pub fn keep(&self, kept: impl Any + Send) {
+        self.lock().kept.push(Box::new(kept));
+    }
+
+    /// Ends the connection when something is over, also after it has become a WebSocket.
+    pub fn end_when(&self, until: Until) {
+        self.lock().ends = Ends::When(until);
+    }
+
+    fn moved(&self) {
+        self.lock().moved = Instant::now();
+    }
+
+    /// An error once the connection must end. Only whoever reads is woken for it, so only they ask whether it is time.
+    fn check_as_reader(&self, context: &mut Context<'_>) -> io::Result<()> {
+        let mut inner = self.lock();
+        if let Ends::When(until) = &mut inner.ends
+            && until.as_mut().poll(context).is_ready()
+        {
+            inner.ends = Ends::Now;
+        }
+        inner.check()
+    }
+
+    fn check_as_writer(&self) -> io::Result<()> {
+        self.lock().check()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request of a connection, until its answer was handed over.
+#[derive(Debug)]
+pub(crate) struct Busy(Arc<Link>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.moved();
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The bytes of a connection.
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: TcpStream,
+    link: Arc<Link>,
+    /// Dropped with the connection, which is how the server knows that it is gone.
+    _alive: mpsc::Sender<()>,
+}
+
+impl Wire {
+    pub fn new(stream: TcpStream, link: Arc<Link>, alive: mpsc::Sender<()>) -> Self {
+        Self { stream, link, _alive: alive }
+    }
+
+    fn sent(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if matches!(written, Poll::Ready(Ok(1..))) {
+            self.link.moved();
+        }
+        written
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.link.check_as_reader(context)?;
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.link.check_as_writer()?;
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.sent(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.link.check_as_writer()?;
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.sent(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,208 @@
+//! Tools of a world, and the MCP servers they come from, as clients add, look at, restart and remove them.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::settings_stage::Stage;
+
+const SERVERS: &str = "/api/worlds/w/mcp-servers";
+const KEY: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+
+/// A server that speaks just enough of the protocol, in the shell. Its version is the length of its key.
+const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"tiny","version":"%s"}}}\n' "$id" "$(printf '%s' "$API_KEY" | wc -c | tr -d ' ')" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"now","description":"Tells the time.","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$id" ;;
+  esac
+done
+"#;
+
+fn tiny(key: &str) -> Value {
+    json!({"name": "tiny", "command": "sh", "args": ["-c", SERVER], "env": {"API_KEY": key}})
+}
+
+#[tokio::test]
+async fn a_server_is_added_started_with_its_key_restarted_and_removed() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    let added = stage.post(SERVERS, tiny("sk-0123456789abcdef0123456789")).await.is(201);
+    assert_eq!((&added.body["name"], added.tag.as_deref()), (&json!("tiny"), Some("\"2\"")));
+    assert_eq!(added.body["env"]["API_KEY"], "${MCP_W_TINY_API_KEY}");
+
+    // Asking for tools waits until the server is ready.
+    let tools = stage.get("/api/worlds/w/tools").await.is(200).body;
+    let tools = tools["data"].as_array().unwrap();
+    let own = tools.iter().find(|tool| tool["name"] == "act").unwrap();
+    assert_eq!((&own["source"], &own["location"]), (&json!("built_in"), &json!("server")));
+    assert_eq!((&own["approval"]["required"], &own["offered_to"]), (&json!(true), &json!(["ada"])));
+    assert_eq!(own["schema"]["required"], json!(["what"]));
+    let its = tools.iter().find(|tool| tool["source"] == "mcp_server").unwrap();
+    assert_eq!(
+        (&its["source_name"], &its["description"]),
+        (&json!("tiny"), &json!("Tells the time."))
+    );
+
+    let listed = stage.get(SERVERS).await.is(200).body;
+    let health = &listed["data"][0]["health"];
+    assert_eq!((&health["state"], &health["tools"]), (&json!("ready"), &json!(1)), "{listed}");
+    assert_eq!(health["server_version"], "29", "it was given the key that was put away");
+
+    // Another key under the same name changes no setting, and still reaches the server.
+    let replaced = stage.post(SERVERS, tiny("sk-0123456789abcdef")).await.is(200);
+    assert_eq!(replaced.tag.as_deref(), Some("\"2\""));
+    let version = || async {
+        loop {
+            stage.get("/api/worlds/w/tools").await.is(200);
+            let one = stage.get(&format!("{SERVERS}/tiny")).await.is(200).body;
+            if one["health"]["state"] == "ready" && one["health"]["server_version"] != "29" {
+                break one["health"]["server_version"].clone();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    assert_eq!(version().await, "19");
+
+    let restarted = stage.post(&format!("{SERVERS}/tiny/restart"), json!({})).await.is(202);
+    assert_eq!(restarted.body["name"], "tiny");
+    stage.delete(&format!("{SERVERS}/tiny")).await.is(204);
+    stage.delete(&format!("{SERVERS}/tiny")).await.fails(404, "mcp_server_not_found");
+    stage.get(&format!("{SERVERS}/tiny")).await.fails(404, "mcp_server_not_found");
+    let gone = stage.post(&format!("{SERVERS}/tiny/restart"), json!({})).await;
+    gone.fails(404, "mcp_server_not_found");
+    assert!(stage.secrets.keys.lock().unwrap().is_empty());
+    assert_eq!(stage.get(SERVERS).await.body["data"], json!([]));
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn several_servers_are_added_as_other_programs_write_them() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    let body = json!({"mcpServers": {
+        "hub": {"command": "/no/such/program", "env": {"GITHUB_TOKEN": KEY, "LEVEL": "private"}, "autoApprove": ["x"]},
+        "wiki": {"type": "http", "url": "http://127.0.0.1:9/mcp", "headers": {"Authorization": format!("Bearer {KEY}")},
+            "disabled": true},
+    }});
+    let added = stage.post(SERVERS, body).await.is(201).does_not_say(KEY).does_not_say("private");
+    let names: Vec<&Value> =
+        added.body["data"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["hub", "wiki"]);
+    assert_eq!(added.body["data"][0]["autoApprove"], json!(["x"]));
+    assert_eq!(added.body["data"][0]["env"]["LEVEL"], "(set)");
+    let page = stage.get(&format!("{SERVERS}?limit=1")).await.is(200).does_not_say(KEY).body;
+    assert_eq!((&page["data"][0]["name"], &page["next"]), (&json!("hub"), &json!("hub")));
+    let page = stage.get(&format!("{SERVERS}?after=hub")).await.is(200).does_not_say(KEY).body;
+    assert_eq!((&page["data"][0]["name"], &page["next"]), (&json!("wiki"), &Value::Null));
+    assert_eq!(page["data"][0]["health"]["state"], "stopped");
+    stage
+        .post(&format!("{SERVERS}/wiki/restart"), json!({}))
+        .await
+        .fails(409, "mcp_server_disabled");
+
+    // What was shown can be sent back: what was not shown is kept.
+    let hub = stage.get(&format!("{SERVERS}/hub")).await.is(200).body;
+    let again =
+        json!({"name": "hub", "command": "/no/such/program", "env": hub["env"], "trusted": true});
+    stage.post(SERVERS, again).await.is(200).does_not_say(KEY);
+    let stored = stage.store.worlds().await.unwrap();
+    let stored = serde_json::to_value(&stored[0].mcp_servers["hub"]).unwrap();
+    assert_eq!((&stored["env"]["LEVEL"], &stored["trusted"]), (&json!("private"), &json!(true)));
+    assert_eq!(stored["env"]["GITHUB_TOKEN"], "${MCP_W_HUB_GITHUB_TOKEN}");
+
+    stage.patch("/api/worlds/w", json!({"mcp_servers": {"hub": null}})).await.is(200);
+    let names: Vec<String> = stage.secrets.keys.lock().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["MCP_W_WIKI_AUTHORIZATION"]);
+    stage.delete(&format!("{SERVERS}?name=wiki")).await.is(204);
+    stage.delete(&format!("{SERVERS}?name=wiki")).await.fails(404, "mcp_server_not_found");
+    stage.delete(SERVERS).await.fails(422, "query_invalid").says("name");
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_is_no_server_is_refused() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    stage.post(SERVERS, tiny("sk-0123456789abcdef0123456789")).await.is(201);
+    for (body, code, words) in [
+        (json!({}), "body_invalid", "`name`"),
+        (json!({"name": "x"}), "mcp_server_invalid", "needs a `command`"),
+        (json!({"name": " ", "command": "x"}), "mcp_server_invalid", "has no name"),
+        (json!({"name": "x", "command": "x", "url": "y"}), "mcp_server_invalid", "either"),
+        (json!({"name": "x", "command": "x", "mcpServers": {}}), "body_invalid", "not both"),
+        (json!({"name": "x", "type": "sse", "url": "http://x"}), "mcp_server_invalid", "sse"),
+        (json!({"name": "x", "command": "x", "colour": 1}), "body_invalid", "colour"),
+        (json!({"name": "x", "command": ["x"]}), "body_invalid", "command"),
+        (json!({"mcpServers": {"x": {"command": 3}}}), "mcp_server_invalid", "server `x`"),
+        (
+            json!({"name": "x", "command": "x", "env": {"API_KEY": "(set)"}}),
+            "mcp_server_invalid",
+            "no value for `API_KEY`",
+        ),
+        (
+            json!({"name": "x", "command": "x", "env": {"A": "${MCP_W_TINY_API_KEY}"}}),
+            "mcp_server_invalid",
+            "put away",
+        ),
+        (
+            json!({"name": "x", "command": "x", "args": ["${MCP_W_TINY_API_KEY}"]}),
+            "mcp_server_invalid",
+            "put away",
+        ),
+        (
+            json!({"name": "x", "command": "x", "args": ["[secret masked: a]"]}),
+            "mcp_server_invalid",
+            "masked secret",
+        ),
+    ] {
+        stage.post(SERVERS, body).await.fails(422, code).says(words);
+    }
+    let body = Some(tiny("sk-other-0123456789abcdef").to_string());
+    let stale = stage.ask(Method::POST, SERVERS, body, Some("\"1\"")).await;
+    stale.fails(409, "version_conflict");
+    let kept = stage.secrets.keys.lock().unwrap()["MCP_W_TINY_API_KEY"].clone();
+    assert_eq!(kept, "sk-0123456789abcdef0123456789", "a refused change leaves keys alone");
+    for path in [SERVERS.to_owned() + "?name=tiny", SERVERS.to_owned() + "/tiny"] {
+        stage.ask(Method::DELETE, &path, None, Some("\"1\"")).await.fails(409, "version_conflict");
+    }
+    let elsewhere = "/api/worlds/none/mcp-servers";
+    stage.post(elsewhere, tiny(KEY)).await.fails(404, "world_not_found");
+    assert_eq!(stage.secrets.keys.lock().unwrap().len(), 1);
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn without_a_place_for_keys_none_is_taken_and_without_servers_none_is_restarted() {
+    let stage = Stage::with(|options| {
+        options.secrets = None;
+        options.mcp = None;
+    })
+    .await;
+    stage.world().await;
+    stage.post(SERVERS, tiny(KEY)).await.fails(422, "keys_not_kept").does_not_say(KEY);
+    let body = json!({"mcp_servers": {"x": {"command": "x", "env": {"API_KEY": KEY}}}});
+    stage.patch("/api/worlds/w", body).await.fails(422, "keys_not_kept").does_not_say(KEY);
+    let named = json!({"name": "x", "command": "/no/such/program", "env": {"API_KEY": "${KEY}"}});
+    let added = stage.post(SERVERS, named).await.is(201);
+    assert_eq!(
+        (&added.body["health"], &added.body["env"]["API_KEY"]),
+        (&Value::Null, &json!("${KEY}"))
+    );
+    stage.post(&format!("{SERVERS}/x/restart"), json!({})).await.fails(409, "mcp_unavailable");
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn tools_are_listed_page_by_page() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    let first = stage.get("/api/worlds/w/tools?limit=1").await.is(200).body;
+    assert_eq!((&first["data"][0]["name"], &first["next"]), (&json!("act"), &json!("act")));
+    let second = stage.get("/api/worlds/w/tools?after=act").await.is(200).body;
+    assert!(second["data"].as_array().unwrap().iter().all(|tool| tool["name"] != "act"));
+    assert_eq!(second["next"], Value::Null);
+    stage.get("/api/worlds/w/tools?limit=x").await.fails(422, "query_invalid");
+}
