@@ -3,25 +3,33 @@
 
 mod policy;
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use agent_world_core::Timestamp;
 use agent_world_core::audit::What;
 use agent_world_core::command::Scope;
-use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::Value;
 
 pub use policy::{Bounds, DiffPolicy, Policy, SetPolicy, ShowPolicy, Switch, TestPolicy};
 
-use crate::exit::Exit;
+const NOTES: &str = "\
+Without a command it serves: `agent-world` is `agent-world serve`. `agent-world COMMAND --help` explains one command.
 
-const INTRODUCTION: &str = "\
-Agent World runs LLM agents that act under human control.
+Exit codes: 0 done, 1 failed, 2 usage; 3 from `send` and `chat` when approvals are still waiting in their chat, \
+and from `send` when a request was denied without a person being asked. `resume` returns 0 also when approvals wait.
 
+Models are written vendor/model. demo/demo needs nothing; for others set the vendor's key, such as OPENAI_API_KEY, \
+ANTHROPIC_API_KEY, GEMINI_API_KEY, XAI_API_KEY or GROQ_API_KEY. agent-world.toml in the data folder or the current \
+folder can say more: keys from a command, other addresses, hosts of your own.
+
+Logging: AGENT_WORLD_LOG=info (or debug, or a filter) writes to stderr, as AGENT_WORLD_LOG_FORMAT=text or json. Traces and \
+metrics go to OpenTelemetry where its usual variables say so, such as OTEL_EXPORTER_OTLP_ENDPOINT.
+
+Examples:
+  agent-world                                  serve everything over HTTP
   agent-world chat                             talk to the agents; decide what they may do
   agent-world send \"what time is it\"           one message; what needs approval is denied
   agent-world send --approve all \"run date\"    the same, but each request is approved once
@@ -32,24 +40,11 @@ Agent World runs LLM agents that act under human control.
   agent-world policy test -- git status        what would be decided about a command
   agent-world audit --since 2h                 who did, asked for and decided what
   agent-world verify                           check that nobody changed the log
-  agent-world doctor                           what is missing, and how to fix it
-
-`agent-world --help` lists everything, `agent-world COMMAND --help` explains one command.
-";
-
-const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 usage; 3 from `send` and `chat` when approvals are still waiting in their chat, \
-and from `send` when a request was denied without a person being asked. `resume` returns 0 also when approvals wait.
-
-Models are written vendor/model. demo/demo needs nothing; for others set the vendor's key, such as OPENAI_API_KEY, \
-ANTHROPIC_API_KEY, GEMINI_API_KEY, XAI_API_KEY or GROQ_API_KEY. agent-world.toml in the data folder or the current \
-folder can say more: keys from a command, other addresses, hosts of your own.
-
-Logging: AGENT_WORLD_LOG=info (or debug, or a filter) writes to stderr.";
+  agent-world doctor                           what is missing, and how to fix it";
 
 /// Runs LLM agents that act under human control.
 #[derive(Debug, Parser)]
-#[command(name = "agent-world", version, after_help = EXIT_CODES)]
+#[command(name = "agent-world", version, after_help = NOTES)]
 pub struct Arguments {
     /// Where everything is stored; otherwise the platform's data folder
     #[arg(long, global = true, value_name = "DIR", env = "AGENT_WORLD_DATA")]
@@ -60,6 +55,10 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Serves everything over HTTP, and works until it is ended
+    Serve(Serve),
+    /// Asks whether a server takes work
+    Health(Health),
     /// Talks to the agents of a world, with approvals at the prompt
     Chat(Chat),
     /// Posts one message, waits until the agents are done and prints their replies
@@ -89,10 +88,53 @@ pub enum Command {
     Audit(Audit),
     /// How tools are used: calls, outcomes, answers, times
     Stats(Stats),
+    /// Writes a world to a file with everything in it, or its settings to a folder
+    Export(crate::transfer::Export),
+    /// Takes in a world that was exported
+    Import(crate::transfer::Import),
     /// Checks the log's hash chains, and that everything looked up says what the log says
     Verify(Verify),
+    /// Makes, lists and revokes the tokens that let people and programs use the server
+    #[command(subcommand)]
+    Token(crate::token::Command),
     /// Says what is set up, what is missing and how to fix it
     Doctor(Doctor),
+    /// Prints the OpenAPI document of the HTTP interface
+    Openapi,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The first start makes a demo world. Ctrl-C or SIGTERM ends the server: it finishes what it is answering, ends what it \
+runs, and the next start goes on from there. A second one ends it at once. docs/server.md says more.
+
+Examples:
+  agent-world serve
+  agent-world serve --listen 127.0.0.1:0
+  agent-world --data /srv/agents serve --config /etc/agent-world.toml
+  agent-world health && agent-world doctor")]
+pub struct Serve {
+    /// Where to listen; otherwise what the settings say, or 127.0.0.1:7420. Port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", env = "AGENT_WORLD_LISTEN")]
+    pub listen: Option<std::net::SocketAddr>,
+    /// The settings file, in place of agent-world.toml in the data and the current folder
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Opens the browser when the server listens
+    #[arg(long)]
+    pub open: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The exit code is 0 when the server takes work and 1 when it does not or nobody answers: for health checks of containers \
+and supervisors. Needs no token.")]
+pub struct Health {
+    /// The server's address; otherwise that of the server that runs on the data folder
+    #[arg(value_name = "URL", env = "AGENT_WORLD_URL")]
+    pub url: Option<String>,
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -330,7 +372,7 @@ pub enum Tool {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each line is ok, a warning or a problem, with what to do. The exit code is 1 when there is a problem. Nobody is asked
-over the network, no server is started, and no key is shown or fetched.")]
+over the network but a server on this machine, none is started, and no key is shown or fetched.")]
 pub struct Doctor {
     /// One JSON object per line
     #[arg(long)]
@@ -440,10 +482,14 @@ impl From<Reach> for Scope {
     }
 }
 
-/// For whoever types the bare command.
-pub fn print_introduction() -> Result<Exit> {
-    std::io::stdout().write_all(INTRODUCTION.as_bytes())?;
-    Ok(Exit::Done)
+impl Arguments {
+    /// What is to be done; without a word about it, serving, as the environment wants it.
+    pub fn wanted(self) -> (Option<PathBuf>, Command) {
+        let Self { data, command } = self;
+        let command = command.or_else(|| Self::parse_from(["agent-world", "serve"]).command);
+        let unasked = || Command::Serve(Serve { listen: None, config: None, open: false });
+        (data, command.unwrap_or_else(unasked))
+    }
 }
 
 /// A moment, or how long ago it was.

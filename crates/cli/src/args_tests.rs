@@ -21,7 +21,7 @@ fn every_command_speaks_json_but_those_the_readme_names() {
         }
     }
     without.sort();
-    assert_eq!(without, ["chat", "delete"]);
+    assert_eq!(without, ["chat", "delete", "export", "openapi", "serve"]);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn commands(line: &str) -> Vec<Vec<String>> {
                 quote = Some(character);
                 word.get_or_insert_default();
             }
-            (None, ' ' | ';' | '|') => {
+            (None, ' ' | ';' | '|' | '&') => {
                 commands.last_mut().unwrap().extend(word.take());
                 if character != ' ' {
                     commands.push(Vec::new());
@@ -73,14 +73,6 @@ fn assert_can_be_typed(line: &str) {
 }
 
 #[test]
-fn every_example_of_the_introduction_can_be_typed() {
-    for example in INTRODUCTION.lines().filter_map(|line| line.strip_prefix("  ")) {
-        assert!(example.starts_with("agent-world "), "{example}");
-        assert_can_be_typed(example.split("  ").next().unwrap());
-    }
-}
-
-#[test]
 fn every_example_of_a_command_can_be_typed() {
     use clap::CommandFactory as _;
     let (mut left, mut tried) = (vec![Arguments::command()], 0);
@@ -89,9 +81,43 @@ fn every_example_of_a_command_can_be_typed() {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let examples = help.split_once("Examples:\n").map_or("", |(_, examples)| examples);
         for example in examples.lines() {
-            assert_can_be_typed(example.trim());
+            // What it does may stand beside it.
+            assert_can_be_typed(example.trim().split("  ").next().unwrap());
             tried += 1;
         }
     }
     assert!(tried > 10, "{tried}");
+}
+
+#[test]
+fn without_a_word_it_serves() {
+    let (data, command) = Arguments::parse_from(["agent-world", "--data", "x"]).wanted();
+    assert_eq!(data.as_deref(), Some(std::path::Path::new("x")));
+    assert!(matches!(command, Command::Serve(Serve { config: None, open: false, .. })));
+}
+
+/// What is shipped for deployment names commands and flags that are there.
+#[test]
+fn what_is_deployed_can_be_typed() {
+    let unit = include_str!("../../../deploy/agent-world.service");
+    let recipe = include_str!("../../../deploy/Dockerfile");
+    let started = unit.lines().filter_map(|line| line.strip_prefix("ExecStart="));
+    let mut typed: Vec<Vec<String>> =
+        started.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect();
+    let entry: Vec<String> = one_list(recipe, "ENTRYPOINT ");
+    typed.push([entry.clone(), one_list(recipe, "CMD ")].concat());
+    typed.push(one_list(recipe, "  CMD "));
+    assert_eq!(typed.len(), 3, "{typed:?}");
+    for words in &mut typed {
+        assert!(words[0].ends_with("agent-world"), "{words:?}");
+        let known = Arguments::try_parse_from(&*words);
+        assert!(known.is_ok(), "{words:?}: {known:?}");
+    }
+    let commands: Vec<&str> = typed.iter().map(|words| words[1].as_str()).collect();
+    assert_eq!(commands, ["serve", "serve", "health"]);
+}
+
+fn one_list(recipe: &str, instruction: &str) -> Vec<String> {
+    let mut lines = recipe.lines().filter_map(|line| line.strip_prefix(instruction));
+    serde_json::from_str(lines.next().unwrap()).unwrap()
 }

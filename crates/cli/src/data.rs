@@ -16,10 +16,13 @@ const DATABASE: &str = "agent-world.db";
 pub const WORKSPACE: &str = "workspace";
 const RUNNING: &str = "running";
 const TOKENS: &str = "mcp-tokens";
+const SERVER: &str = "server.json";
 
 #[derive(Clone, Debug)]
 pub struct DataFolder {
     path: PathBuf,
+    /// Settings that are read in place of those found in the usual places.
+    settings: Option<PathBuf>,
 }
 
 impl DataFolder {
@@ -42,7 +45,16 @@ impl DataFolder {
         };
         let path = std::path::absolute(&path)
             .with_context(|| format!("{} is not a usable path", path.display()))?;
-        Ok(Self { path })
+        Ok(Self { path, settings: None })
+    }
+
+    /// Has settings read from this file and from nowhere else.
+    pub fn with_settings(self, settings: Option<PathBuf>) -> Self {
+        Self { settings, ..self }
+    }
+
+    pub fn settings(&self) -> Option<&Path> {
+        self.settings.as_deref()
     }
 
     pub fn path(&self) -> &Path {
@@ -67,6 +79,11 @@ impl DataFolder {
         Ok(path)
     }
 
+    /// Where a running server says how to reach it.
+    pub fn server(&self) -> PathBuf {
+        self.path.join(SERVER)
+    }
+
     pub fn running(&self) -> PathBuf {
         self.path.join(RUNNING)
     }
@@ -82,9 +99,14 @@ impl DataFolder {
         }
     }
 
+    /// Below it, each world has a folder of its own.
+    pub fn workspace(&self) -> PathBuf {
+        self.path.join(WORKSPACE)
+    }
+
     /// A folder of a world's own, so that its tools touch nothing of the user's.
     pub fn make_workspace(&self, world: &WorldId) -> Result<PathBuf> {
-        let path = self.path.join(WORKSPACE).join(world.as_str());
+        let path = self.workspace().join(world.as_str());
         make_private(&path)?;
         Ok(path)
     }

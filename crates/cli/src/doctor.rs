@@ -1,7 +1,8 @@
 //! Says what is set up, what is missing and how to fix it.
-//! Called by `main`. Looks at this machine only: asks nobody over the network, starts no server, shows and fetches no key,
+//! Called by `main`. Looks at this machine only: asks nobody but a server of ours that runs on it, starts none, shows and fetches no key,
 //! and mends nothing by itself.
 
+mod server;
 mod storage;
 mod system;
 mod vendors;
@@ -73,6 +74,7 @@ pub async fn run(data: DataFolder, wanted: &Doctor) -> Result<Exit> {
     let (storage, known) = storage::look(&data).await;
     let areas = [
         storage,
+        server::look(&data).await,
         system::sandbox(&support),
         system::tools(&data),
         vendors.look(),

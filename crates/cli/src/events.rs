@@ -93,7 +93,7 @@ fn show(screen: &mut Screen, stored: &StoredEvent, json: bool) -> Result<()> {
     if json {
         return Ok(screen.json(&wire::event(stored))?);
     }
-    let StoredEvent { position, world, chat, sealed } = stored;
+    let StoredEvent { position, world, chat, sealed, .. } = stored;
     let place = match chat {
         Some(chat) => format!("{world} {chat} {}", sealed.seq),
         None => format!("{world} {}", sealed.seq),

@@ -10,19 +10,27 @@ mod demo_world;
 mod doctor;
 mod events;
 mod exit;
+mod health;
+mod logging;
 mod mcp;
 mod narrator;
+mod openapi;
 mod place;
 mod policy;
 mod resume;
+mod running_server;
 mod screen;
 mod secrets;
 mod send;
+mod serve;
 mod settings;
 mod setup;
 mod signals;
 mod stats;
+mod telemetry;
+mod token;
 mod tool;
+mod transfer;
 mod verify;
 mod wire;
 mod words;
@@ -53,17 +61,20 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<Exit> {
-    let Some(command) = arguments.command else {
-        return args::print_introduction();
-    };
-    log_if_wanted()?;
+    let (folder, command) = arguments.wanted();
     let data = match &command {
-        // It tells of what is there, and makes nothing.
-        Command::Doctor(_) => DataFolder::locate(arguments.data)?,
-        _ => DataFolder::find(arguments.data)?,
+        // They tell of what is there, and make nothing.
+        Command::Doctor(_) | Command::Health(_) | Command::Openapi => DataFolder::locate(folder)?,
+        Command::Serve(wanted) => DataFolder::find(folder)?.with_settings(wanted.config.clone()),
+        _ => DataFolder::find(folder)?,
     };
     let runtime = tokio::runtime::Runtime::new().context("the async runtime cannot be started")?;
+    let logging = match &command {
+        Command::Serve(_) => logging::start_for_server(&data, runtime.handle())?,
+        _ => logging::start(runtime.handle())?,
+    };
     let exit = runtime.block_on(carry_out(command, data));
+    logging.end();
     // A thread may be waiting for a line of input that never comes.
     runtime.shutdown_background();
     exit
@@ -71,6 +82,8 @@ fn run(arguments: Arguments) -> Result<Exit> {
 
 async fn carry_out(command: Command, data: DataFolder) -> Result<Exit> {
     match command {
+        Command::Serve(wanted) => serve::run(data, wanted).await,
+        Command::Health(wanted) => health::run(&data, &wanted).await,
         Command::Chat(wanted) => chat::run(data, wanted).await,
         Command::Send(wanted) => send::run(data, wanted).await,
         Command::Resume(wanted) => resume::run(data, wanted).await,
@@ -82,25 +95,11 @@ async fn carry_out(command: Command, data: DataFolder) -> Result<Exit> {
         Command::Events(args::Events::Tail(wanted)) => events::tail(data, wanted).await,
         Command::Audit(wanted) => audit::run(data, wanted).await,
         Command::Stats(wanted) => stats::run(data, wanted).await,
+        Command::Export(wanted) => transfer::export(data, wanted).await,
+        Command::Import(wanted) => transfer::import(data, wanted).await,
         Command::Verify(wanted) => verify::run(data, wanted).await,
+        Command::Token(wanted) => token::run(data, wanted).await,
         Command::Doctor(wanted) => doctor::run(data, &wanted).await,
+        Command::Openapi => openapi::run(),
     }
-}
-
-/// Off unless asked for; always on stderr, so that output stays what scripts expect.
-fn log_if_wanted() -> Result<()> {
-    let Ok(wanted) = std::env::var("AGENT_WORLD_LOG") else {
-        return Ok(());
-    };
-    let filter = tracing_subscriber::EnvFilter::try_new(&wanted).with_context(|| {
-        format!(
-            "AGENT_WORLD_LOG=`{wanted}` cannot be read; try `info` or `agent_world_runtime=debug`"
-        )
-    })?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .init();
-    Ok(())
 }

@@ -6,7 +6,6 @@ mod change;
 mod document;
 mod history;
 mod trial;
-mod unambiguous;
 
 use agent_world_core::config::World;
 use agent_world_core::policy::{Policy, Rule};
@@ -18,7 +17,7 @@ use crate::data::DataFolder;
 use crate::exit::Exit;
 use crate::screen::{Screen, Tone};
 use crate::setup::{Session, who};
-use crate::{audit, place, wire, words};
+use crate::{audit, place, words};
 use change::Change;
 
 /// Characters of a line about a rule.
@@ -45,7 +44,7 @@ async fn show(session: &Session, wanted: &ShowPolicy) -> Result<()> {
     let policy = &world.policy;
     let mut screen = Screen::stdout();
     if wanted.json {
-        return Ok(screen.json(&wire::policy(policy))?);
+        return Ok(screen.json(&policy.shown())?);
     }
     let text = format!("world {}, preset {}", world.id, policy.preset);
     screen.line(Tone::Name, &text)?;

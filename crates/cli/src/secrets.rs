@@ -1,5 +1,5 @@
 //! Keeps what must not stand in a world's settings: keys that were written into the description of an MCP server.
-//! Used by `mcp` when one is added and by `setup` when servers are started. Settings are shown, exported and logged; this
+//! Used by `mcp` when one is added, by `serve` when one is sent, and by `setup` when servers are started. Settings are shown, exported and logged; this
 //! file is its owner's alone, and a setting only names what is in it.
 
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 use agent_world_core::binding::digest;
 use agent_world_core::config::{McpServer, McpTransport};
-use agent_world_core::display::mask_secrets;
+use agent_world_server::is_secret;
 use anyhow::{Context as _, Result};
-use serde_json::json;
+
+pub use agent_world_server::REFERENCE;
 
 const NAME: &str = "mcp-secrets.json";
-
-/// How settings name what was put away.
-pub const REFERENCE: &str = "${MCP_";
+/// Held while the file is read, changed and written: a server and a command may do it at the same time.
+const LOCK: &str = "mcp-secrets.lock";
 
 type Secrets = BTreeMap<String, String>;
 
@@ -40,6 +40,7 @@ pub fn put_away(
     name: &str,
     server: &mut McpServer,
 ) -> Result<Vec<String>> {
+    let _held = hold(data)?;
     let mut secrets = read(data)?;
     let written = match &mut server.transport {
         McpTransport::Stdio { env, .. } => env,
@@ -60,16 +61,50 @@ pub fn put_away(
 
 /// Forgets what was put away for a server.
 pub fn forget(data: &Path, world: &str, name: &str) -> Result<()> {
+    let _held = hold(data)?;
     let mut secrets = read(data)?;
     let (before, prefix) = (secrets.len(), prefix(world, name));
     secrets.retain(|variable, _| !variable.starts_with(&prefix));
     if secrets.len() < before { write(data, &secrets) } else { Ok(()) }
 }
 
-/// A value that names a variable already is none.
-fn is_secret(key: &str, value: &str) -> bool {
-    let whole = json!({ key: value });
-    !value.contains("${") && mask_secrets(&whole) != whole
+/// Keys that are sent over HTTP go the same way.
+#[derive(Debug)]
+pub struct Kept {
+    data: PathBuf,
+}
+
+impl Kept {
+    pub fn new(data: &Path) -> Self {
+        Self { data: data.to_owned() }
+    }
+}
+
+impl agent_world_server::Secrets for Kept {
+    fn put_away(
+        &self,
+        world: &str,
+        name: &str,
+        server: &mut McpServer,
+    ) -> Result<Vec<String>, String> {
+        put_away(&self.data, world, name, server).map_err(|error| format!("{error:#}"))
+    }
+
+    fn forget(&self, world: &str, name: &str) -> Result<(), String> {
+        forget(&self.data, world, name).map_err(|error| format!("{error:#}"))
+    }
+}
+
+/// Waits until nobody else changes the file, and keeps them waiting until it is dropped.
+fn hold(data: &Path) -> Result<File> {
+    let path = data.join(LOCK);
+    let held = (|| {
+        let options = &mut File::options();
+        let file = options.write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+        file.lock()?;
+        Ok::<_, io::Error>(file)
+    })();
+    held.with_context(|| format!("{} cannot be locked", path.display()))
 }
 
 fn variable(world: &str, server: &str, key: &str) -> String {

@@ -1,25 +1,75 @@
-//! Reads `agent-world.toml`: from the data folder, then from the current folder, whose word counts where both speak.
-//! Called by `setup` and `doctor`. A file in the current folder may have come with somebody else's project, so it can add hosts of its
-//! own, but not make this program run a command, hand on a secret, or ask somebody else than its owner wants: only the
-//! data folder's, which is its owner's alone, can.
+//! Reads `agent-world.toml`: from the data folder, then from the current folder, whose word counts where both speak; or the
+//! one file that was named in place of both.
+//! Called by `setup`, `serve`, `logging` and `doctor`. A file in the current folder may have come with somebody else's project, so it can add hosts of its
+//! own, but not make this program run a command, hand on a secret, ask somebody else than its owner wants, or be reached in
+//! another way: only the data folder's, which is its owner's alone, can, and one that the owner named.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agent_world_llm::settings::{Key, Secret, Settings, Source, Vendor};
 use agent_world_llm::vendors;
 use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+
+use crate::data::DataFolder;
+use crate::logging::Format;
 
 const NAME: &str = "agent-world.toml";
 /// No settings are longer. A file of the current folder may be a link to something without an end.
 const LONGEST: u64 = 1 << 20;
 
-/// What both files say.
-pub fn read(data: &Path) -> Result<Settings> {
+/// Everything that can be set in a file.
+#[derive(Debug, Default)]
+pub struct Read {
+    pub models: Settings,
+    pub server: Server,
+}
+
+/// How the server behaves where neither a flag nor the environment says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Server {
+    /// Where it listens.
+    pub listen: Option<SocketAddr>,
+    /// What it logs, as in `AGENT_WORLD_LOG`.
+    pub log: Option<String>,
+    pub log_format: Option<Format>,
+}
+
+/// A file as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Document {
+    vendors: BTreeMap<String, Vendor>,
+    server: Server,
+}
+
+impl From<Document> for Read {
+    fn from(Document { vendors, server }: Document) -> Self {
+        Self { models: Settings { vendors }, server }
+    }
+}
+
+/// What the file that was named says, or else what both usual ones say.
+pub fn read(data: &DataFolder) -> Result<Read> {
+    if let Some(named) = data.settings() {
+        let folder = named.parent().unwrap_or(Path::new("."));
+        check_owner(folder, named)?;
+        let read = file(named)?;
+        return read.map(Read::from).with_context(|| {
+            format!(
+                "the settings file {} is not there; name another with --config",
+                named.display()
+            )
+        });
+    }
     let current = std::env::current_dir().context("the current folder cannot be found")?;
-    read_from(data, &current)
+    read_from(data.path(), &current)
 }
 
 /// The files that hold a key themselves, with their rights: the data folder's and the current folder's. One that cannot be
@@ -28,7 +78,7 @@ pub fn holding_keys(data: &Path) -> Vec<(PathBuf, u32)> {
     let current = std::env::current_dir().unwrap_or_default();
     let mut places = vec![data.join(NAME), current.join(NAME)];
     places.dedup_by(|one, other| same(one, other));
-    places.retain(|place| matches!(file(place), Ok(Some(settings)) if holds_key(&settings)));
+    places.retain(|place| matches!(file(place), Ok(Some(found)) if holds_key(&found)));
     let with_mode = |place: PathBuf| {
         let mode = fs::metadata(&place).map_or(0, |found| found.permissions().mode());
         (place, mode & 0o777)
@@ -37,7 +87,7 @@ pub fn holding_keys(data: &Path) -> Vec<(PathBuf, u32)> {
 }
 
 /// People put keys into headers and parameters, too.
-fn holds_key(settings: &Settings) -> bool {
+fn holds_key(found: &Document) -> bool {
     let written = |key: &Key| match key {
         Key::Text(_) => true,
         Key::Source(Source::Oauth(oauth)) => {
@@ -46,28 +96,40 @@ fn holds_key(settings: &Settings) -> bool {
         }
         Key::Source(Source::Env(_) | Source::Command(_)) => false,
     };
-    settings.vendors.values().any(|vendor| {
+    found.vendors.values().any(|vendor| {
         vendor.key.iter().chain(vendor.users.values()).any(written)
             || !vendor.headers.is_empty()
             || vendor.query.keys().any(|name| name != "api-version")
     })
 }
 
-fn read_from(data: &Path, current: &Path) -> Result<Settings> {
-    let own = data.join(NAME);
-    if anybody_may_write(data, &own) {
+fn check_owner(folder: &Path, own: &Path) -> Result<()> {
+    if anybody_may_write(folder, own) {
         bail!(
             "{} can be changed by anybody on this machine, and it says where keys go; \
              take that right away: chmod o-w {0}",
             own.display()
         );
     }
+    Ok(())
+}
+
+fn read_from(data: &Path, current: &Path) -> Result<Read> {
+    let own = data.join(NAME);
+    check_owner(data, &own)?;
     let mut settings = file(&own)?.unwrap_or_default();
     let beside = current.join(NAME);
     if same(&own, &beside) {
-        return Ok(settings);
+        return Ok(settings.into());
     }
     if let Some(others) = file(&beside)? {
+        if others.server != Server::default() {
+            bail!(
+                "{}: how the server behaves can be set only in {}",
+                beside.display(),
+                own.display()
+            );
+        }
         for (name, vendor) in others.vendors {
             let known = vendors::is_known(&name) || settings.vendors.contains_key(&name);
             if let Some(problem) = overreaches(&vendor, known) {
@@ -81,7 +143,7 @@ fn read_from(data: &Path, current: &Path) -> Result<Settings> {
             settings.vendors.insert(name, if known { over(before, vendor) } else { vendor });
         }
     }
-    Ok(settings)
+    Ok(settings.into())
 }
 
 /// What the current folder may say of a vendor that the owner has, over what the data folder says.
@@ -95,7 +157,7 @@ fn over(own: Vendor, beside: Vendor) -> Vendor {
     }
 }
 
-fn file(path: &Path) -> Result<Option<Settings>> {
+fn file(path: &Path) -> Result<Option<Document>> {
     let text = match text(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -184,7 +246,39 @@ mod tests {
 
     fn read_both(own: &str, beside: &str) -> Result<Settings> {
         let (data, current) = folders(own, beside);
-        read_from(data.path(), current.path())
+        read_from(data.path(), current.path()).map(|read| read.models)
+    }
+
+    fn read_named(text: &str) -> Result<Read> {
+        let (data, _) = folders("[vendors.mine]\nbase_url = 'http://found'", "");
+        let named = data.path().join("named.toml");
+        fs::write(&named, text).unwrap();
+        let data = DataFolder::locate(Some(data.path().to_owned())).unwrap();
+        read(&data.with_settings(Some(named)))
+    }
+
+    #[test]
+    fn a_file_that_is_named_is_read_in_place_of_the_others() {
+        let text = "[server]\nlisten = '127.0.0.1:0'\nlog = 'info'\nlog_format = 'json'\n\
+                    [vendors.openai]\nkey = { command = ['vault'] }";
+        let Read { models, server } = read_named(text).unwrap();
+        assert_eq!(server.listen, Some("127.0.0.1:0".parse().unwrap()));
+        assert_eq!((server.log.as_deref(), server.log_format), (Some("info"), Some(Format::Json)));
+        assert_eq!(models.vendors.keys().collect::<Vec<_>>(), ["openai"]);
+        let nowhere = DataFolder::locate(Some("nowhere".into())).unwrap();
+        let error = read(&nowhere.with_settings(Some("nowhere.toml".into()))).unwrap_err();
+        assert!(error.to_string().contains("nowhere.toml is not there"), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_the_current_folder_says_nothing_about_the_server() {
+        let beside = "[server]\nlisten = '0.0.0.0:80'";
+        let error = read_both("", beside).unwrap_err().to_string();
+        assert!(error.contains("can be set only in"), "{error}");
+        assert!(read_both(beside, "").is_ok(), "the data folder's may");
+        for wrong in ["listen = 'somewhere'", "log_format = 'xml'", "port = 80"] {
+            assert!(read_both(&format!("[server]\n{wrong}"), "").is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Session {
     pub engine: Engine,
     /// The newest event before the engine started: what comes after it was done since.
     pub began: u64,
+    /// What runs the MCP servers of worlds, where this process does.
+    pub servers: Option<Arc<mcp::Servers>>,
 }
 
 /// Whether the MCP servers of worlds are started when their tools are needed.
@@ -85,11 +87,15 @@ impl Session {
             builder = builder.tool(tool)?;
         }
         // Whoever only leaves inputs must not start anybody's servers.
-        if servers == Servers::Started {
-            builder = builder.source(Arc::new(mcp_servers(&data)?));
+        let servers = match servers {
+            Servers::Started => Some(Arc::new(mcp_servers(&data)?)),
+            Servers::LeftAlone => None,
+        };
+        if let Some(servers) = &servers {
+            builder = builder.source(Arc::<mcp::Servers>::clone(servers));
         }
         let engine = builder.start()?;
-        Ok(Self { data, engine, began })
+        Ok(Self { data, engine, began, servers })
     }
 
     pub fn store(&self) -> &dyn Store {
@@ -111,6 +117,7 @@ impl Session {
                     Self::start(self.data.clone(), store, Mode::Worker, Servers::Started).await?;
                 self.engine.shutdown().await;
                 self.engine = next.engine;
+                self.servers = next.servers;
                 Ok(true)
             }
             Err(store::Error::InUse { .. }) => Ok(false),
@@ -133,10 +140,17 @@ pub fn tools(data: &DataFolder, running: &Path) -> Vec<Arc<dyn Tool>> {
 
 /// What starts and ends the MCP servers of worlds, with the keys that were put away for them.
 pub fn mcp_servers(data: &DataFolder) -> Result<mcp::Servers> {
-    let defaults = mcp::Options::default();
-    let environment = defaults.environment.into_iter().chain(secrets::variables(data.path())?);
+    // Told now rather than when a server is started.
+    secrets::variables(data.path())?;
+    let path = data.path().to_owned();
+    let put_away = move || {
+        secrets::variables(&path).unwrap_or_else(|error| {
+            tracing::error!(error = format!("{error:#}"), "keys of MCP servers cannot be read");
+            Vec::new()
+        })
+    };
     Ok(mcp::Servers::new(mcp::Options {
-        environment: environment.collect(),
+        put_away: Some(Arc::new(put_away)),
         tokens: Some(data.make_tokens()?),
         ..mcp::Options::default()
     }))
@@ -158,7 +172,7 @@ fn end_leftovers(running: &Path) {
 
 /// The demo model, and every vendor that is known by name or in the settings.
 pub fn models(data: &DataFolder) -> Result<Models> {
-    let settings = settings::read(data.path())?;
+    let settings = settings::read(data)?.models;
     let vendors = vendors::models(&settings, &|name| std::env::var(name).ok())?;
     Ok(Models::default().with("demo", Arc::new(Demo)).and(vendors))
 }

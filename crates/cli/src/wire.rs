@@ -7,7 +7,6 @@ use agent_world_core::config::{McpServer, ToolSpec, World};
 use agent_world_core::display::mask_secrets;
 use agent_world_core::event::{Decider, Decision, Permission};
 use agent_world_core::ids::ChatId;
-use agent_world_core::policy::{Match, Policy, Test};
 use agent_world_core::view::{ApprovalState, ApprovalView, CallView, ChatView, MessageView};
 use agent_world_store::{Audited, StoredEvent};
 use serde_json::{Map, Value, json};
@@ -233,30 +232,10 @@ pub fn chat(view: &ChatView) -> Value {
     })
 }
 
-/// Without the values of variables and headers: they are the server's business, and often keys.
 pub fn mcp_server(name: &str, server: &McpServer) -> Value {
     let mut shown = Map::from_iter([("name".to_owned(), Value::from(name))]);
-    let Value::Object(fields) = json!(server) else {
-        return Value::Object(shown);
-    };
-    for (field, value) in fields {
-        let value = match value {
-            Value::Object(values) if field == "env" || field == "headers" => {
-                values.into_iter().map(|(key, value)| (key, named(value))).collect()
-            }
-            value => mask_secrets(&value),
-        };
-        shown.insert(field, value);
-    }
+    shown.extend(server.shown());
     Value::Object(shown)
-}
-
-/// The name of a variable is no secret; anything else may be one.
-fn named(value: Value) -> Value {
-    match value.as_str() {
-        Some(text) if text.starts_with("${") && text.ends_with('}') => value,
-        _ => Value::from("(set)"),
-    }
 }
 
 pub fn world(world: &World, chats: &[ChatView]) -> Value {
@@ -277,7 +256,7 @@ pub fn world(world: &World, chats: &[ChatView]) -> Value {
         "working_directory": world.working_directory,
         "default_model": world.default_model,
         "agents": world.agents,
-        "policy": policy(&world.policy),
+        "policy": world.policy.shown(),
         "sandbox": world.sandbox,
         "mcp_servers": servers,
         "version": world.version,
@@ -285,37 +264,6 @@ pub fn world(world: &World, chats: &[ChatView]) -> Value {
         "updated_at": world.updated_at,
         "chats": chats.iter().map(chat).collect::<Vec<_>>(),
     })
-}
-
-/// A policy as `policy set` takes it, but for its secrets.
-pub fn policy(policy: &Policy) -> Value {
-    let mut masked = policy.clone();
-    for rule in masked.rules.iter_mut().chain(masked.granted.iter_mut()) {
-        for one in &mut rule.matches {
-            *one = masked_match(one);
-        }
-    }
-    mask_secrets(&json!(masked))
-}
-
-/// A condition on an argument that is a secret by its name holds that secret.
-pub fn masked_match(one: &Match) -> Match {
-    let name = one.pointer.rsplit('/').next().unwrap_or_default();
-    let masked = |value: Value| match mask_secrets(&json!({ name: value })).get_mut(name) {
-        Some(value) => value.take(),
-        None => Value::Null,
-    };
-    let text = |text: &String| match masked(json!(text)) {
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
-    let test = match &one.test {
-        Test::Equals(value) => Test::Equals(masked(value.clone())),
-        Test::Glob(pattern) => Test::Glob(text(pattern)),
-        Test::Regex(expression) => Test::Regex(text(expression)),
-        other => other.clone(),
-    };
-    Match { pointer: one.pointer.clone(), test }
 }
 
 /// What a tool says about itself, without its schema.

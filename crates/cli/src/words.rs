@@ -135,7 +135,7 @@ pub fn wish(approval: &ApprovalView) -> String {
 pub fn permitted(tool: &str, matches: &[Match]) -> String {
     let conditions: Vec<String> = matches
         .iter()
-        .map(crate::wire::masked_match)
+        .map(Match::masked)
         .map(|one| {
             let place = if one.pointer.is_empty() { "arguments" } else { one.pointer.as_str() };
             match &one.test {

@@ -34,7 +34,15 @@ mod processes;
 mod readme;
 #[path = "cli/send.rs"]
 mod send;
+#[path = "cli/serve.rs"]
+mod serve;
+#[path = "cli/telemetry.rs"]
+mod telemetry;
+#[path = "cli/token.rs"]
+mod token;
 #[path = "cli/tools.rs"]
 mod tools;
+#[path = "cli/transfer.rs"]
+mod transfer;
 #[path = "cli/worlds.rs"]
 mod worlds;

@@ -26,6 +26,7 @@ impl Stage {
             offset,
             text: text.to_owned(),
             reasoning: String::new(),
+            number: 0,
         };
         self.voices.piece(&mut self.screen, &chunk).unwrap();
     }

@@ -24,7 +24,7 @@ pub struct Vendors {
 impl Vendors {
     pub fn read(data: &DataFolder) -> Self {
         let demo = || Models::default().with("demo", Arc::new(Demo));
-        match Self::from_settings(settings::read(data.path())) {
+        match Self::from_settings(settings::read(data).map(|read| read.models)) {
             Ok((keys, models)) => Self { keys, models: demo().and(models), problem: None },
             Err(error) => {
                 let problem = Some(format!("{error:#}"));

@@ -1,6 +1,5 @@
 //! Reads a policy that somebody wrote, and says all that is wrong with it.
-//! Called by the `policy` commands. What people granted with `always` is not the document's to change: it is taken over
-//! from the policy in force. Never stores anything.
+//! Called by the `policy` commands. What becomes of it is decided by `core`. Never stores anything.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,10 +7,9 @@ use std::path::Path;
 
 use agent_world_core::display::mask_text;
 use agent_world_core::policy::Policy;
+use agent_world_core::unambiguous::Unambiguous;
 use anyhow::{Context as _, Result, anyhow};
-use serde_json::Value;
 
-use super::unambiguous;
 use crate::words;
 
 /// No policy of people is longer. What is named may be something without an end.
@@ -20,8 +18,6 @@ const LONGEST: u64 = 4 << 20;
 const TOLD: usize = 50;
 /// Characters of one problem.
 const WIDTH: usize = 400;
-/// What stands where a secret was masked, as `policy show` prints it.
-const MASKED: &str = "[secret masked: ";
 
 /// The preset and the rules of a document, with the granted rules of the policy in force.
 pub fn read(path: &Path, in_force: &Policy) -> Result<Policy> {
@@ -36,9 +32,8 @@ pub fn read(path: &Path, in_force: &Policy) -> Result<Policy> {
             "{name} is refused: {error}; `agent-world policy show --json` prints a policy to start from"
         )
     };
-    let document: Value = serde_json::from_str(&text).map_err(unreadable)?;
-    unambiguous::check(&text).map_err(unreadable)?;
-    parse(&document, in_force).map_err(|problems| refusal(&name, &problems))
+    let Unambiguous(document) = serde_json::from_str(&text).map_err(unreadable)?;
+    in_force.replaced_by(&document).map_err(|problems| refusal(&name, &problems))
 }
 
 fn text(path: &Path) -> io::Result<String> {
@@ -51,50 +46,6 @@ fn text(path: &Path) -> io::Result<String> {
     match text.len() as u64 > LONGEST {
         true => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is too large for a policy")),
         false => Ok(text),
-    }
-}
-
-fn parse(document: &Value, in_force: &Policy) -> Result<Policy, Vec<String>> {
-    let mut policy = Policy::read(document)?;
-    let mut problems = Vec::new();
-    masked(document, &mut String::from("policy"), &mut problems);
-    for rule in &policy.granted {
-        if !in_force.granted.iter().any(|granted| granted.id == rule.id) {
-            problems.push(format!(
-                "policy.granted: {} was not granted by anybody; write it among `rules`",
-                rule.id
-            ));
-        }
-    }
-    policy.granted = in_force.granted.clone();
-    if let Err(found) = policy.check() {
-        problems.extend(found.iter().map(ToString::to_string));
-    }
-    if problems.is_empty() { Ok(policy) } else { Err(problems) }
-}
-
-/// A rule in which a secret was masked is another rule than the one that was shown. Granted ones are not read.
-fn masked(value: &Value, place: &mut String, problems: &mut Vec<String>) {
-    let length = place.len();
-    match value {
-        Value::String(text) if text.contains(MASKED) => problems.push(format!(
-            "{place} holds the mark of a masked secret; write what stood there, or a pattern"
-        )),
-        Value::Array(items) => {
-            for (number, item) in items.iter().enumerate() {
-                place.push_str(&format!("[{number}]"));
-                masked(item, place, problems);
-                place.truncate(length);
-            }
-        }
-        Value::Object(fields) => {
-            for (name, field) in fields.iter().filter(|(name, _)| *name != "granted") {
-                place.push_str(&format!(".{name}"));
-                masked(field, place, problems);
-                place.truncate(length);
-            }
-        }
-        _ => {}
     }
 }
 

@@ -66,6 +66,8 @@ impl Home {
             .env("AGENT_WORLD_DATA", self.path())
             .env("USER", "tester")
             .env_remove("AGENT_WORLD_LOG")
+            .env_remove("AGENT_WORLD_LOG_FORMAT")
+            .env_remove("OTEL_EXPORTER_OTLP_ENDPOINT")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -74,6 +76,11 @@ impl Home {
 
     pub fn start(&self, arguments: &[&str]) -> Running {
         Running::spawn(&mut self.command(arguments))
+    }
+
+    /// Starts a command with these variables.
+    pub fn start_where(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
+        Running::spawn(self.command(arguments).envs(variables.iter().copied()))
     }
 
     /// Runs a command to its end, with this on its standard input.
@@ -213,6 +220,10 @@ impl Running {
 
     pub fn out(&self) -> String {
         self.out.lock().unwrap().clone()
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn signal(&self, name: &str) {

@@ -1,6 +1,7 @@
 //! Tests that what the README shows works as typed.
 
 use crate::home::Home;
+use crate::serve::address;
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -25,4 +26,18 @@ fn what_is_said_about_what_agents_may_do_works_as_typed() {
         assert!(shown > 3 && ended.out.lines().count() >= shown, "{ended:#?}");
     }
     home.run(&["verify"]).succeeded();
+}
+
+#[test]
+fn what_is_said_about_requests_over_http_works_as_typed() {
+    let home = Home::new();
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    let address = address(&server);
+    let [script] = scripts("Over HTTP")[..] else { panic!("one script shows the requests") };
+    let script = script.replace("127.0.0.1:7420", &address);
+    let folder = tempfile::tempdir().unwrap();
+    let ended = home.run_script(&script, folder.path()).succeeded();
+    ended.says("ready").says("approve").says("agent_world_pending_approvals ");
+    server.signal("TERM");
+    server.wait().succeeded();
 }

@@ -1,0 +1,178 @@
+//! Says where a server runs on a data folder: in `server.json`, for other commands and for people.
+//! Written by `serve` while it listens and removed when it ends; one that was killed leaves it behind, so whoever reads it
+//! also looks whether somebody is there. Holds no secret, and is still only its owner's to read.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agent_world_core::Timestamp;
+use anyhow::{Context as _, Result, anyhow};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use serde::{Deserialize, Serialize};
+
+use crate::data::DataFolder;
+
+/// How long a server on this machine may take to say that it is there.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A server as it was announced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningServer {
+    /// Where it is reached from this machine.
+    pub url: String,
+    pub pid: u32,
+    pub started_at: Timestamp,
+}
+
+/// Whether somebody serves a data folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    Nobody,
+    Answering(RunningServer),
+    /// Its process is there and does not answer.
+    Silent(RunningServer),
+    /// Its process is gone, and could not say so.
+    Gone(RunningServer),
+}
+
+/// Takes the announcement back when it is dropped.
+#[derive(Debug)]
+pub struct Announcement {
+    path: PathBuf,
+    announced: RunningServer,
+}
+
+/// Tells others of this process. Whoever holds the store replaces what an earlier one left.
+pub fn announce(data: &DataFolder, address: SocketAddr) -> Result<Announcement> {
+    let announced =
+        RunningServer { url: url(address), pid: std::process::id(), started_at: Timestamp::now() };
+    let path = data.server();
+    let new = path.with_extension("json.new");
+    // Complete before it is there: nobody reads half of it.
+    let written = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new)
+        .and_then(|mut file| writeln!(file, "{}", serde_json::to_string(&announced)?))
+        .and_then(|()| fs::rename(&new, &path));
+    written.with_context(|| format!("the file {} cannot be written", path.display()))?;
+    Ok(Announcement { path, announced })
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        let still_ours = read(&self.path).is_some_and(|found| found == self.announced);
+        if still_ours && let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(%error, path = %self.path.display(), "is left behind");
+        }
+    }
+}
+
+/// Looks whether a server runs on a data folder and answers.
+pub async fn find(data: &DataFolder) -> Found {
+    let Some(announced) = read(&data.server()) else {
+        return Found::Nobody;
+    };
+    match ask(&announced.url, "/healthz").await {
+        Ok(_) => Found::Answering(announced),
+        Err(_) if is_alive(announced.pid) => Found::Silent(announced),
+        Err(_) => Found::Gone(announced),
+    }
+}
+
+/// Asks a server how it is, without a token and without a proxy. Its answer, if it is a good one.
+pub async fn ask(url: &str, path: &str) -> Result<String> {
+    let trust = agent_world_tools::trust::configure().map_err(|error| anyhow!(error))?;
+    let client = reqwest::Client::builder()
+        .tls_backend_preconfigured(trust)
+        .no_proxy()
+        .timeout(PATIENCE)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .context("no client for HTTP can be made")?;
+    let url = format!("{}{path}", url.trim_end_matches('/'));
+    let unreachable = || format!("nobody answers at {url}");
+    let answer = client.get(&url).send().await.with_context(unreachable)?;
+    let status = answer.status();
+    let text = answer.text().await.with_context(unreachable)?;
+    if status.is_success() {
+        return Ok(text);
+    }
+    // A problem document has a sentence for people.
+    let detail = serde_json::from_str::<serde_json::Value>(&text).ok();
+    let detail = detail.and_then(|problem| Some(problem.get("detail")?.as_str()?.to_owned()));
+    Err(anyhow!(
+        "{url} answered {status}{}",
+        detail.map_or(String::new(), |why| format!(": {why}"))
+    ))
+}
+
+/// How an address is reached from this machine.
+pub fn url(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
+}
+
+/// None where there is none, and where it cannot be read: then nobody has announced anything.
+fn read(path: &PathBuf) -> Option<RunningServer> {
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+}
+
+fn is_alive(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return false;
+    };
+    // One that is somebody else's is there, too.
+    matches!(test_kill_process(pid), Ok(()) | Err(Errno::PERM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_listens_everywhere_is_reached_here() {
+        for (listens, reached) in [
+            ("127.0.0.1:7420", "http://127.0.0.1:7420"),
+            ("0.0.0.0:80", "http://127.0.0.1:80"),
+            ("[::]:80", "http://[::1]:80"),
+            ("192.0.2.7:80", "http://192.0.2.7:80"),
+        ] {
+            assert_eq!(url(listens.parse().unwrap()), reached);
+        }
+    }
+
+    #[tokio::test]
+    async fn one_that_was_killed_is_told_from_one_that_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataFolder::find(Some(folder.path().to_owned())).unwrap();
+        assert_eq!(find(&data).await, Found::Nobody);
+        // Nobody listens on a port of which the listener is gone.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let announcement = announce(&data, address).unwrap();
+        let mut announced = announcement.announced.clone();
+        assert_eq!(find(&data).await, Found::Silent(announced.clone()));
+        announced.pid = u32::try_from(i32::MAX).unwrap();
+        fs::write(data.server(), serde_json::to_string(&announced).unwrap()).unwrap();
+        assert_eq!(find(&data).await, Found::Gone(announced));
+        drop(announcement);
+        assert!(data.server().exists(), "it is another's now");
+        drop(announce(&data, address).unwrap());
+        assert!(!data.server().exists());
+        fs::write(data.server(), "{").unwrap();
+        assert_eq!(find(&data).await, Found::Nobody);
+    }
+}
