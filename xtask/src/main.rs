@@ -3,6 +3,8 @@
 //! `packages` do it. Uses nothing but the standard library, so that it builds in a moment.
 
 mod cargo;
+mod clients;
+mod installed;
 mod mcp;
 mod packages;
 mod planted;
@@ -19,14 +21,15 @@ Usage: cargo xtask <command>
 
 Commands:
   test    Everything that must pass before a change is merged: installs missing Debian packages
-          the tests need (as root; otherwise prints the command and fails) and the MCP servers that
-          they start (npm, pip; into the target folder), checks formatting,
+          the tests need (as root; otherwise prints the command and fails) and the MCP servers and
+          clients that they start (npm, pip; into the target folder), checks formatting,
           lints and, where cargo-deny is installed, dependency policy; runs all tests, with
           cargo-nextest where it is installed, and the heavy proofs with optimised code;
           plants bugs in a copy and expects the simulation to notice; builds examples and
           checks benches
   lint    The formatting, lint and dependency policy checks of `test`
-  servers The MCP servers of `test`, installed on their own; says how to let tests find them
+  servers The MCP servers and clients of `test`, installed on their own; says how to let tests
+          find them
   conformance
           What each revision of the Model Context Protocol requires of a client, checked by the
           protocol's own suite (npm)

@@ -1,7 +1,8 @@
 //! Lists the steps of each command, in order: the cheap ones first.
 //! Called by `main`. Decides what runs and with which arguments; runs nothing itself.
 
-use crate::cargo::{cargo, has_subcommand};
+use crate::cargo::{cargo, cargo_with, has_subcommand};
+use crate::clients;
 use crate::mcp;
 use crate::packages;
 use crate::planted::{BUGS, is_noticed};
@@ -34,11 +35,12 @@ pub fn test(report: &mut Report) -> Result<(), Failed> {
     report.step("Debian packages", || packages::install_missing(packages::REQUIRED))?;
     lint(report)?;
     report.step("MCP servers", mcp::install_servers)?;
+    report.step("test clients", clients::install)?;
     if has_subcommand("nextest") {
-        report.step("tests", || mcp::cargo_with_servers("nextest run --workspace --locked"))?;
+        report.step("tests", || with_installed("nextest run --workspace --locked"))?;
         report.step("documentation tests", || cargo("test --doc --workspace --locked"))?;
     } else {
-        report.step("tests", || mcp::cargo_with_servers("test --workspace --locked"))?;
+        report.step("tests", || with_installed("test --workspace --locked"))?;
     }
     // Once more for its words: how many recorded exchanges were replayed, or left out where there are none.
     report.step("recorded exchanges", || {
@@ -64,8 +66,18 @@ pub fn test(report: &mut Report) -> Result<(), Failed> {
 
 pub fn servers(report: &mut Report) -> Result<(), Failed> {
     report.step("MCP servers", mcp::install_servers)?;
+    report.step("test clients", clients::install)?;
     println!("export {}={}", mcp::VARIABLE, mcp::servers().display());
+    println!("export {}={}", clients::VARIABLE, clients::folder().display());
     Ok(())
+}
+
+/// Cargo, with the tests told where what they start is.
+fn with_installed(arguments: &str) -> Result<Outcome, String> {
+    let (servers, clients) = (mcp::servers(), clients::folder());
+    let variables =
+        [(mcp::VARIABLE, servers.as_os_str()), (clients::VARIABLE, clients.as_os_str())];
+    cargo_with(arguments, &variables)
 }
 
 pub fn conformance(report: &mut Report) -> Result<(), Failed> {
