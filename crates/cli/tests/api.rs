@@ -14,6 +14,7 @@ mod api {
     pub mod asking;
     mod chats;
     mod crashing;
+    mod editing;
     mod errors;
     mod first;
     pub mod following;
@@ -22,12 +23,14 @@ mod api {
     pub mod libraries;
     mod mentions;
     mod racing;
+    mod responding;
     mod restarting;
     mod routes;
     mod safety;
     pub mod stage;
     mod streams;
     mod tools;
+    mod usage;
     pub mod vendor;
 }
 

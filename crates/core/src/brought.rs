@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use crate::Timestamp;
 use crate::config::{Location, Mode};
 use crate::event::{
-    Attendance, Copied, Event, Message, MessagePosted, ModelCallRequested, Order, Outcome, Output,
-    ReplyRecorded, ToolCalled, ToolFinished, Waiting,
+    Addressing, Attendance, Copied, Event, Message, MessagePosted, ModelCallRequested, Order,
+    Outcome, Output, ReplyRecorded, ToolCalled, ToolFinished, Waiting,
 };
 use crate::ids::{AgentId, CallId, Ids, MessageId, TurnId};
 use crate::item::{Finish, FunctionCall, Item, MessageItem, Part, Reply, Role, Usage};
@@ -97,11 +97,16 @@ impl Writer<'_> {
             parts,
             reply_to: None,
             turn: None,
+            usage: None,
         };
         let attendance = Attendance::Attended;
         self.unheard.push(Waiting::Message { id, sender: Sender::Human, attendance });
-        let recipients = vec![self.agent.clone()];
-        self.emit(Event::MessagePosted(MessagePosted { message, recipients, attendance }));
+        self.emit(Event::MessagePosted(MessagePosted {
+            message,
+            recipients: vec![self.agent.clone()],
+            attendance,
+            addressing: Addressing::Named,
+        }));
     }
 
     /// All that was said in a row is one reply; what it called was answered before anything else was said.
@@ -162,9 +167,14 @@ impl Writer<'_> {
             parts: Vec::new(),
             reply_to: None,
             turn: Some(turn),
+            usage: None,
         };
-        let (recipients, attendance) = (Vec::new(), Attendance::Attended);
-        self.emit(Event::MessagePosted(MessagePosted { message, recipients, attendance }));
+        self.emit(Event::MessagePosted(MessagePosted {
+            message,
+            recipients: Vec::new(),
+            attendance: Attendance::Attended,
+            addressing: Addressing::ByText,
+        }));
     }
 
     fn called(&mut self, reply: &MessageId, id: CallId, made: FunctionCall) {

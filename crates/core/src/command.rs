@@ -152,6 +152,10 @@ pub struct MessageRef {
     pub sender: Sender,
     /// Images and files beside its text.
     pub parts: Vec<Part>,
+    pub reply_to: Option<MessageId>,
+    pub attendance: Attendance,
+    /// The agents it was posted for, where its text does not say.
+    pub recipients: Option<Vec<AgentId>>,
 }
 
 #[derive(Clone, Debug)]

@@ -165,6 +165,25 @@ pub struct MessagePosted {
     pub recipients: Vec<AgentId>,
     #[serde(default)]
     pub attendance: Attendance,
+    #[serde(default, skip_serializing_if = "Addressing::is_by_text")]
+    pub addressing: Addressing,
+}
+
+/// What made the recipients of a message its recipients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Addressing {
+    /// Its text.
+    #[default]
+    ByText,
+    /// Whoever posted it named them, whatever it says.
+    Named,
+}
+
+impl Addressing {
+    fn is_by_text(&self) -> bool {
+        *self == Self::ByText
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -183,6 +202,9 @@ pub struct Message {
     /// The turn whose final text this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
+    /// What the model call took that this is the text of. Logs from before it was noted here have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// Whether somebody can be asked while a message is worked on.

@@ -1,6 +1,7 @@
 //! Decides what a repeated request gets: the answer of the first, and nothing is done again.
-//! Runs before every route under `/api` that changes something, for requests with an `Idempotency-Key`. A post of a
-//! message is left to the engine, which stores the key with the message. Never keeps a body that was sent, only its digest.
+//! Runs before every route under `/api` and `/v1` that changes something, for requests with an `Idempotency-Key`. A post of
+//! a message is left to the engine, which stores the key with the message. Never keeps a body that was sent, only its
+//! digest, and never an answer that is a stream: routes refuse a key with what they would stream.
 
 mod body;
 mod record;
@@ -18,7 +19,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{OpenApi, Required};
+use utoipa::openapi::{self, OpenApi, RefOr, Required};
 
 use crate::access::Principal;
 use crate::app::App;
@@ -128,7 +129,7 @@ fn name(request: &Request) -> Result<Option<String>, Problem> {
         .is_some_and(|path| path.as_str().ends_with(MESSAGES) && request.method() == Method::POST);
     let path = request.uri().path();
     let changes = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
-    let ours = path.starts_with("/api/") && changes.contains(request.method()) && !posted;
+    let ours = is_ours(path) && changes.contains(request.method()) && !posted;
     let who = request.extensions().get::<Principal>();
     let (true, Some(who)) = (ours, who) else { return Ok(None) };
     let key = key(request.headers())?;
@@ -138,6 +139,19 @@ fn name(request: &Request) -> Result<Option<String>, Problem> {
         record::digest_of(&[name, role, request.method().as_str(), path, key])
     }))
 }
+
+fn is_ours(path: &str) -> bool {
+    path.starts_with("/api/") || path.starts_with("/v1/")
+}
+
+/// An answer that says nothing about the request but that it cannot have a key: what is sent in its place may have the
+/// same one.
+pub(crate) fn mark_not_kept(response: &mut Response) {
+    response.extensions_mut().insert(NotKept);
+}
+
+#[derive(Clone, Copy, Debug)]
+struct NotKept;
 
 async fn attempt(
     app: &Arc<App>,
@@ -179,7 +193,7 @@ async fn perform(app: &App, claim: Claim, request: Request, next: Next) -> Respo
     let (parts, sent) = request.into_parts();
     let (sent, reading) = Reading::follow(sent);
     let response = next.run(Request::from_parts(parts, sent)).await;
-    if !is_kept(response.status()) {
+    if !is_kept(response.status()) || response.extensions().get::<NotKept>().is_some() {
         return response;
     }
     let Some(sent) = reading.digest() else { return response };
@@ -225,14 +239,18 @@ async fn keep(app: &App, claim: &Claim, record: Record) {
 
 /// Adds the header and its problems to every operation that takes it.
 pub(crate) fn describe(document: &mut OpenApi) {
-    let paths = document.paths.paths.iter_mut().filter(|(path, _)| path.starts_with("/api/"));
-    for (_, item) in paths {
+    let paths = document.paths.paths.iter_mut().filter(|(path, _)| is_ours(path));
+    for (path, item) in paths {
         let operations = [&mut item.post, &mut item.put, &mut item.patch, &mut item.delete];
-        operations.into_iter().flatten().for_each(describe_one);
+        let refusal = match path.starts_with("/v1/") {
+            true => crate::responses::refusal,
+            false => crate::routes::problem,
+        };
+        operations.into_iter().flatten().for_each(|operation| describe_one(operation, refusal));
     }
 }
 
-fn describe_one(operation: &mut Operation) {
+fn describe_one(operation: &mut Operation, refusal: fn(u16) -> RefOr<openapi::Response>) {
     let schema = ObjectBuilder::new()
         .schema_type(Type::String)
         .min_length(Some(1))
@@ -249,6 +267,6 @@ fn describe_one(operation: &mut Operation) {
     operation.parameters.get_or_insert_default().push(header.into());
     for status in [409, 422] {
         let responses = &mut operation.responses.responses;
-        responses.entry(status.to_string()).or_insert_with(|| crate::routes::problem(status));
+        responses.entry(status.to_string()).or_insert_with(|| refusal(status));
     }
 }

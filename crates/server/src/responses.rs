@@ -27,7 +27,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 
 pub(crate) use background::Shared;
-pub(crate) use failure::shape;
+pub(crate) use failure::{refusal, shape};
 
 /// Images and long conversations come whole in a body.
 const LARGEST_BODY: usize = 16 * 1024 * 1024;

@@ -2,7 +2,7 @@
 
 use agent_world_core::config::{Location, Mode};
 use agent_world_core::event::{
-    Attendance, Message, MessagePosted, ModelCallRequested, ToolCalled, TurnStarted,
+    Addressing, Attendance, Message, MessagePosted, ModelCallRequested, ToolCalled, TurnStarted,
 };
 use agent_world_core::sender::Sender;
 use serde_json::json;
@@ -52,10 +52,13 @@ impl Story {
             parts: Vec::new(),
             reply_to: None,
             turn: Some(turn.into()),
+            usage: None,
         };
         let attendance = Attendance::Attended;
         let recipients = vec!["bob".into()];
-        self.0.follow(&Event::MessagePosted(MessagePosted { message, recipients, attendance }));
+        let addressing = Addressing::ByText;
+        let posted = MessagePosted { message, recipients, attendance, addressing };
+        self.0.follow(&Event::MessagePosted(posted));
         self
     }
 

@@ -6,8 +6,7 @@ use crate::chain::Recorded;
 use crate::chat::Chat;
 use crate::command::{CreateChat, Fork, MessageRef, Rejection};
 use crate::event::{
-    Attendance, Author, ChatCreated, Copied, Event, Message, Outcome, Output, SetAside,
-    ToolFinished,
+    Author, ChatCreated, Copied, Event, Message, Outcome, Output, SetAside, ToolFinished,
 };
 use crate::ids::{CallId, ChatId, MessageId};
 use crate::nesting;
@@ -84,6 +83,7 @@ impl Draft<'_> {
         if text.trim().is_empty() {
             return Err(Rejection::EmptyMessage);
         }
+        let named = self.check_recipients(&target.sender, target.recipients.as_deref())?;
         self.delete_message(&target, by.clone())?;
         let message = Message {
             id: MessageId::next(&mut self.ids),
@@ -91,10 +91,11 @@ impl Draft<'_> {
             user: Some(by),
             text,
             parts: target.parts,
-            reply_to: None,
+            reply_to: target.reply_to,
             turn: None,
+            usage: None,
         };
-        self.say(message, Attendance::Attended);
+        self.route(message, named, target.attendance);
         Ok(())
     }
 

@@ -3,7 +3,9 @@
 
 use crate::chat::Naming;
 use crate::command::{PostMessage, Rejection, TitleProposal};
-use crate::event::{Attendance, Author, Event, Message, MessagePosted, NoticeCode, NoticePosted};
+use crate::event::{
+    Addressing, Attendance, Author, Event, Message, MessagePosted, NoticeCode, NoticePosted,
+};
 use crate::ids::{AgentId, MessageId};
 use crate::mention;
 use crate::nesting;
@@ -20,7 +22,7 @@ impl Draft<'_> {
         if nesting::is_too_deep(&post.parts) {
             return Err(Rejection::TooDeep);
         }
-        let recipients = self.check_recipients(&post)?;
+        let recipients = self.check_recipients(&post.sender, post.recipients.as_deref())?;
         let message = Message {
             id: MessageId::next(&mut self.ids),
             sender: post.sender,
@@ -29,17 +31,32 @@ impl Draft<'_> {
             parts: post.parts,
             reply_to: post.reply_to,
             turn: None,
+            usage: None,
         };
-        match recipients {
-            Some(recipients) => self.deliver(message, recipients, post.attendance),
-            None => self.say(message, post.attendance),
-        }
+        self.route(message, recipients, post.attendance);
         Ok(())
     }
 
+    /// To exactly those it was posted for, where it names them; otherwise to those its text addresses.
+    pub(super) fn route(
+        &mut self,
+        message: Message,
+        named: Option<Vec<AgentId>>,
+        attendance: Attendance,
+    ) {
+        match named {
+            Some(named) => self.deliver(message, named, attendance, Addressing::Named),
+            None => self.say(message, attendance),
+        }
+    }
+
     /// Those a message names apart from its text: agents of this world, each once, and never its sender.
-    fn check_recipients(&self, post: &PostMessage) -> Result<Option<Vec<AgentId>>, Rejection> {
-        let Some(named) = &post.recipients else {
+    pub(super) fn check_recipients(
+        &self,
+        sender: &Sender,
+        named: Option<&[AgentId]>,
+    ) -> Result<Option<Vec<AgentId>>, Rejection> {
+        let Some(named) = named else {
             return Ok(None);
         };
         let mut recipients: Vec<AgentId> = Vec::new();
@@ -47,7 +64,7 @@ impl Draft<'_> {
             if self.rules.world.agent(agent).is_none() {
                 return Err(Rejection::UnknownAgent(agent.clone()));
             }
-            let is_sender = matches!(&post.sender, Sender::Agent(sender) if sender == agent);
+            let is_sender = matches!(sender, Sender::Agent(sender) if sender == agent);
             if !is_sender && !recipients.contains(agent) {
                 recipients.push(agent.clone());
             }
@@ -62,7 +79,7 @@ impl Draft<'_> {
         let route = mention::route(&message.sender, &message.text, &world.roster(), main_agent);
         let about = message.id.clone();
         let expects_answer = matches!(message.sender, Sender::Human | Sender::World);
-        self.deliver(message, route.recipients().to_vec(), attendance);
+        self.deliver(message, route.recipients().to_vec(), attendance, Addressing::ByText);
         if let Some(text) = route.notice() {
             self.notice(NoticeCode::NobodyAddressed, text, None, Some(about));
         } else if expects_answer && world.agents.is_empty() {
@@ -71,8 +88,15 @@ impl Draft<'_> {
         }
     }
 
-    fn deliver(&mut self, message: Message, recipients: Vec<AgentId>, attendance: Attendance) {
-        let posted = MessagePosted { message, recipients: recipients.clone(), attendance };
+    fn deliver(
+        &mut self,
+        message: Message,
+        recipients: Vec<AgentId>,
+        attendance: Attendance,
+        addressing: Addressing,
+    ) {
+        let posted =
+            MessagePosted { message, recipients: recipients.clone(), attendance, addressing };
         self.emit(Event::MessagePosted(posted));
         for agent in recipients {
             self.attend(&agent);

@@ -7,11 +7,11 @@ use crate::chat::{Phase, Turn};
 use crate::command::{Look, Rejection};
 use crate::config::AfterDenial;
 use crate::event::{
-    Attendance, Ending, Event, Message, MessagePosted, ModelCallRequested, NoticeCode, Order,
-    ReplyRecorded, TurnStarted, Waiting,
+    Addressing, Attendance, Ending, Event, Message, MessagePosted, ModelCallRequested, NoticeCode,
+    Order, ReplyRecorded, TurnStarted, Waiting,
 };
 use crate::ids::{AgentId, CallId, MessageId, TurnId};
-use crate::item::{Finish, FunctionCall, Reply};
+use crate::item::{Finish, FunctionCall, Reply, Usage};
 use crate::mention;
 use crate::nesting;
 use crate::sender::Sender;
@@ -116,12 +116,14 @@ impl Draft<'_> {
                 parts: Vec::new(),
                 reply_to: None,
                 turn: None,
+                usage: None,
             };
             // Not through `say`: nobody answers a turn-limit notice.
             self.emit(Event::MessagePosted(MessagePosted {
                 message,
                 recipients: Vec::new(),
                 attendance: Attendance::Attended,
+                addressing: Addressing::ByText,
             }));
         }
     }
@@ -170,7 +172,7 @@ impl Draft<'_> {
             self.notice(NoticeCode::ReplyEmpty, text, agent, open.answered.clone());
         }
         if made.is_empty() {
-            self.finish_turn(&open, reply, &spoken);
+            self.finish_turn(&open, reply, &spoken, answer.usage);
         } else {
             for (index, (id, call)) in made.into_iter().enumerate() {
                 let refused = match &answer.finish {
@@ -187,7 +189,7 @@ impl Draft<'_> {
     }
 
     /// The final text: freed of what is only meant for routing, then said like any other message.
-    fn finish_turn(&mut self, open: &Turn, reply: MessageId, spoken: &str) {
+    fn finish_turn(&mut self, open: &Turn, reply: MessageId, spoken: &str, usage: Usage) {
         let auto_reply = self.rules.world.agent(&open.agent).is_none_or(|agent| agent.auto_reply);
         let text = mention::finish_reply(
             spoken,
@@ -205,6 +207,7 @@ impl Draft<'_> {
                 parts: Vec::new(),
                 reply_to: open.answered.clone(),
                 turn: Some(open.id.clone()),
+                usage: Some(usage),
             };
             self.say(message, open.attendance);
         }

@@ -42,6 +42,7 @@ pub fn said(message: &Message, place: Place) -> MessageView {
         turn: message.turn.clone(),
         parts: message.parts.clone(),
         reply_to: message.reply_to.clone(),
+        usage: message.usage,
         ..blank(&message.id, role, message.sender.clone(), agent, &message.text, place)
     }
 }

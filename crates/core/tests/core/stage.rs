@@ -12,7 +12,7 @@ use agent_world_core::command::{
 };
 use agent_world_core::config::Rules;
 use agent_world_core::decide::decide;
-use agent_world_core::event::{Event, ForkOrigin, Form};
+use agent_world_core::event::{Attendance, Event, ForkOrigin, Form};
 use agent_world_core::fork::history_until;
 use agent_world_core::ids::{AgentId, CallId, ChatId, Ids, MessageId, TurnId};
 use agent_world_core::item::{FunctionCall, Item, Reply, Usage};
@@ -357,7 +357,16 @@ impl Stage {
         let view = self.scene().tables.messages.iter().find(|message| message.id == id);
         let view = view.expect("a message of this chat");
         let (sender, parts) = (view.sender.clone(), view.parts.clone());
-        MessageRef { id, position: view.position, sender, parts }
+        let (reply_to, attendance) = (view.reply_to.clone(), Attendance::Attended);
+        MessageRef {
+            id,
+            position: view.position,
+            sender,
+            parts,
+            reply_to,
+            attendance,
+            recipients: None,
+        }
     }
 }
 

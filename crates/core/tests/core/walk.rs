@@ -346,6 +346,9 @@ impl Walk {
                 position: one.position,
                 sender: one.sender.clone(),
                 parts: one.parts.clone(),
+                reply_to: one.reply_to.clone(),
+                attendance: Attendance::Attended,
+                recipients: None,
             })
             .collect();
         let Some(target) = pick(&targets, message) else { return };

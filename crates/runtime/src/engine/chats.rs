@@ -5,7 +5,7 @@ use agent_world_core::brought::Brought;
 use agent_world_core::chain::Recorded;
 use agent_world_core::chat::Chat;
 use agent_world_core::command::{Command, CreateChat, Fork, MessageRef, PostMessage};
-use agent_world_core::event::{Attendance, Event, ForkOrigin, Message};
+use agent_world_core::event::{Addressing, Attendance, Event, ForkOrigin, Message};
 use agent_world_core::ids::{AgentId, ChatId, Ids, MessageId, WorldId};
 use agent_world_core::item::Part;
 use agent_world_core::sender::Sender;
@@ -168,6 +168,7 @@ impl Engine {
         by: &str,
     ) -> Result<Posted, Error> {
         let target = self.message_ref(chat, message).await?;
+        let target = self.as_posted(chat, target).await?;
         let (text, by) = (text.to_owned(), by.to_owned());
         let committed = self.input(chat, Command::EditMessage { target, text, by }, None).await?;
         posted(committed)
@@ -189,8 +190,34 @@ impl Engine {
             chat: chat.clone(),
             message: message.clone(),
         })?;
-        let MessageView { id, position, sender, parts, .. } = view;
-        Ok(MessageRef { id, position, sender, parts })
+        let MessageView { id, position, sender, parts, reply_to, .. } = view;
+        let attendance = Attendance::Attended;
+        Ok(MessageRef { id, position, sender, parts, reply_to, attendance, recipients: None })
+    }
+
+    /// With what only the event says that posted it: whom it was for, and whether somebody could be asked. A new text
+    /// in its place goes the same way.
+    async fn as_posted(&self, chat: &ChatId, target: MessageRef) -> Result<MessageRef, Error> {
+        let before = target.position.seq.saturating_sub(1);
+        let found = self.shared.store.log(chat, before, 1).await?;
+        let Some(stored) = found.into_iter().next() else {
+            return Ok(target);
+        };
+        let event = match stored.sealed.open().map_err(store::Error::from)?.event {
+            Event::HistoryCopied { events } => {
+                let index = usize::try_from(target.position.index).unwrap_or(usize::MAX);
+                events.into_iter().nth(index).map(|copied| copied.event)
+            }
+            event => Some(event),
+        };
+        Ok(match event {
+            Some(Event::MessagePosted(posted)) => MessageRef {
+                attendance: posted.attendance,
+                recipients: (posted.addressing == Addressing::Named).then_some(posted.recipients),
+                ..target
+            },
+            _ => target,
+        })
     }
 
     async fn log(&self, chat: &ChatId) -> Result<Vec<Recorded>, Error> {

@@ -7,11 +7,15 @@
 //! - The response has the agent's texts, of this turn and as its model wrote them, and ends when the turn ends or only
 //!   the client or a person can move it: then with an `mcp_approval_request` for each call that waits for a decision,
 //!   and a `function_call` for each that the client is to execute. The turn waits, however long.
-//! - `mcp_approval_response` and `function_call_output` answer those. A decision counts once, and may come twice.
+//! - `mcp_approval_response` and `function_call_output` answer those. A decision counts once, and may come twice: whoever
+//!   repeats it is told what came of it.
+//! - A response that was continued before is continued in a copy of its chat.
 //! - The agent's settings decide on its model and how it is asked: `temperature` and the like are not looked at.
 
+mod branch;
 mod input;
 mod offer;
+mod past;
 #[cfg(test)]
 mod stage;
 mod standing;
@@ -20,6 +24,7 @@ mod watch;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use agent_world_core::brought::Brought;
 use agent_world_core::chat::{CallState, Chat};
@@ -27,7 +32,7 @@ use agent_world_core::command::{Answer, Claims, Rejection};
 use agent_world_core::config::{Agent, Location, ToolSpec, World};
 use agent_world_core::event::{Decision as Decided, Output};
 use agent_world_core::ids::{AgentId, CallId, ChatId, WorldId, is_slug};
-use agent_world_core::view::{ApprovalState, ApprovalView};
+use agent_world_core::view::{ApprovalState, ApprovalView, CallView};
 use agent_world_runtime::llm::{Events, Request};
 use agent_world_runtime::store::Scope;
 use agent_world_runtime::{Error, NewMessage};
@@ -35,7 +40,10 @@ use agent_world_runtime::{Error, NewMessage};
 use crate::access::{Principal, Role};
 use crate::app::App;
 use crate::problem::Problem;
+use branch::{Act, Branch};
+pub(crate) use branch::{Follows, KIND as NEWEST, Point};
 use input::{Decision, Memory, Said, Telling};
+use past::Given;
 use watch::{Aim, Watch};
 
 /// Requests that are looked up to find a chat; one reply makes no more.
@@ -50,6 +58,8 @@ pub(crate) struct Ask {
     pub request: Request,
     /// The chat of the response this one follows.
     pub chat: Option<ChatId>,
+    /// That response.
+    pub follows: Option<Follows>,
 }
 
 /// An answer under way. Dropping the events ends the watching, not the work.
@@ -57,6 +67,8 @@ pub(crate) struct Answering {
     pub chat: ChatId,
     /// As of a vendor's model: the last one is the complete response.
     pub events: Events,
+    /// How far the chat's log had come at the end of the answer; 0 before.
+    pub reached: Arc<AtomicU64>,
 }
 
 /// Asks an agent. When this returns, what the request says is durable.
@@ -72,9 +84,10 @@ pub(crate) async fn answer(
     let (chat, memory) = chat_of(app, &ask).await?;
     let said = Said::read(&ask.request, memory)?;
     let request = Asked { app, who, world: &world, agent, tools };
-    match chat {
-        Some(chat) => request.go_on(chat, said).await,
-        None => request.begin(said).await,
+    match (chat, &ask.follows) {
+        (Some(chat), Some(follows)) => request.follow(chat, follows, said).await,
+        (Some(chat), None) => request.go_on(chat, said).await,
+        (None, _) => request.begin(said).await,
     }
 }
 
@@ -148,7 +161,33 @@ impl Asked<'_> {
             let brought = Brought { agent: self.agent.id.clone(), user: by.clone(), items };
             engine.create_chat_from(&self.world.id, brought, &by).await?.id
         };
-        let (engine, made) = (engine.clone(), chat.clone());
+        self.first(chat, said).await
+    }
+
+    /// Goes on from a response, where that is possible without mixing with others who do.
+    async fn follow(
+        self,
+        chat: ChatId,
+        follows: &Follows,
+        said: Said,
+    ) -> Result<Answering, Problem> {
+        let app = self.app;
+        let act = if said.speaks() { Act::Speaks } else { Act::Answers };
+        match branch::choose(app, self.who, &chat, follows, act).await? {
+            Branch::Copy(copy) => self.first(copy, said).await,
+            Branch::Same(claim) => {
+                let answering = self.go_on(chat, said).await;
+                if answering.is_err() {
+                    claim.give_back(app).await;
+                }
+                answering
+            }
+        }
+    }
+
+    /// The first request in a chat that was made for it.
+    async fn first(self, chat: ChatId, said: Said) -> Result<Answering, Problem> {
+        let (engine, made, by) = (&self.app.engine, chat.clone(), self.who.name.clone());
         match self.go_on(chat, said).await {
             // Nobody will come back to a chat whose first request was refused.
             Err(problem) => {
@@ -164,21 +203,16 @@ impl Asked<'_> {
         // In this order: what is stored in between is in the state and among the events, and counts once.
         let position = engine.store().position().await?;
         let state = engine.state(&chat).await?;
-        let events = engine.subscribe(Scope::Chat(chat.clone()), position);
-        let decisions = self.check_decisions(&chat, said.decisions).await?;
-        let results = self.check_results(&chat, said.results).await?;
+        let mut events = engine.subscribe(Scope::Chat(chat.clone()), position);
+        let speaks = said.speaks();
+        let mut given = Vec::new();
+        let decisions = self.check_decisions(&chat, said.decisions, &mut given).await?;
+        let results = self.check_results(&chat, said.results, &mut given).await?;
         self.offer(&state).await?;
-        for Decision { approval, answer, .. } in decisions {
-            engine.answer(&approval, answer, &self.who.name, Claims::default()).await?;
-        }
-        for (call, text) in results {
-            engine.client_result(&chat, &call, Output::text(text), false).await?;
-        }
-        let aim = if said.text.is_empty() && said.parts.is_empty() {
-            // One that has ended leaves nothing to follow: what was decided runs in the background.
-            let open = state.turn_of(&self.agent.id).map(|turn| turn.id.clone());
-            open.map_or(Aim::Nothing, Aim::Turn)
-        } else {
+        let decided = self.decide(decisions, &mut given).await?;
+        let brought = self.bring(&chat, results, &mut given).await?;
+        let mut state = state;
+        let aim = if speaks {
             let message = NewMessage {
                 user: Some(self.who.name.clone()),
                 parts: said.parts,
@@ -186,7 +220,18 @@ impl Asked<'_> {
                 ..NewMessage::human(said.text)
             };
             Aim::Message(engine.post(&chat, message).await?.message.id)
+        } else if decided + brought == 0
+            && let Some(past) = past::behind(engine.store().as_ref(), &chat, &given).await?
+        {
+            events = engine.subscribe(Scope::Chat(chat.clone()), past.position);
+            state = past.chat;
+            Aim::Turn(past.turn)
+        } else {
+            // One that has ended leaves nothing to follow: what was decided runs in the background.
+            let open = state.turn_of(&self.agent.id).map(|turn| turn.id.clone());
+            open.map_or(Aim::Nothing, Aim::Turn)
         };
+        let reached = Arc::new(AtomicU64::new(0));
         let watch = Watch {
             app: Arc::clone(self.app),
             world: Arc::clone(self.world),
@@ -194,15 +239,62 @@ impl Asked<'_> {
             chat: state,
             events,
             aim,
+            reached: Arc::clone(&reached),
         };
-        Ok(Answering { chat, events: watch.follow() })
+        Ok(Answering { chat, events: watch.follow(), reached })
     }
 
-    /// The decisions that are still to be made. Those that were made before are left out.
+    /// Makes decisions, and says how many were made now. Somebody may have made the same one since it was checked.
+    async fn decide(
+        &self,
+        decisions: Vec<Decision>,
+        given: &mut Vec<Given>,
+    ) -> Result<usize, Problem> {
+        let (engine, by) = (&self.app.engine, &self.who.name);
+        let mut made = 0;
+        for Decision { approval, answer, .. } in decisions {
+            match engine.answer(&approval, answer.clone(), by, Claims::default()).await {
+                Ok(_) => made += 1,
+                Err(Error::AlreadySettled(view)) if is_as_decided(&view.state, &answer) => {
+                    given.push(Given::Decision(approval));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(made)
+    }
+
+    /// Brings results of the client's tools, and says how many are new.
+    async fn bring(
+        &self,
+        chat: &ChatId,
+        results: Vec<(CallId, String)>,
+        given: &mut Vec<Given>,
+    ) -> Result<usize, Problem> {
+        let mut brought = 0;
+        for (call, text) in results {
+            let output = Output::text(text.clone());
+            match self.app.engine.client_result(chat, &call, output, false).await {
+                Ok(()) => brought += 1,
+                Err(error @ Error::Rejected(Rejection::NotAClientCall(_))) => {
+                    let known = self.app.engine.store().call(chat, &call).await?;
+                    if !known.is_some_and(|known| is_as_brought(&known, &text)) {
+                        return Err(error.into());
+                    }
+                    given.push(Given::Result(call));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(brought)
+    }
+
+    /// The decisions that are still to be made. Those that were made before are left out, and noted.
     async fn check_decisions(
         &self,
         chat: &ChatId,
         decisions: Vec<Decision>,
+        given: &mut Vec<Given>,
     ) -> Result<Vec<Decision>, Problem> {
         let mut checked = Vec::new();
         let mut seen = BTreeSet::new();
@@ -222,7 +314,9 @@ impl Asked<'_> {
                 }
                 // What came of it is in the log, whatever the client believes.
                 (_, Telling::Again) => {}
-                (Some(view), Telling::New) if is_as_decided(&view.state, &decision.answer) => {}
+                (Some(view), Telling::New) if is_as_decided(&view.state, &decision.answer) => {
+                    given.push(Given::Decision(decision.approval));
+                }
                 (Some(view), Telling::New) => {
                     return Err(Error::AlreadySettled(Box::new(view)).into());
                 }
@@ -234,11 +328,12 @@ impl Asked<'_> {
         Ok(checked)
     }
 
-    /// The results that are still missing. Those that came before are left out.
+    /// The results that are still missing. Those that came before are left out, and noted.
     async fn check_results(
         &self,
         chat: &ChatId,
         results: Vec<(CallId, String)>,
+        given: &mut Vec<Given>,
     ) -> Result<Vec<(CallId, String)>, Problem> {
         let mut checked = Vec::new();
         for (id, text) in results {
@@ -249,10 +344,9 @@ impl Asked<'_> {
                 let detail = format!("there is no call `{id}` that this client was to execute");
                 return Err(Problem::not_found("call_not_found", detail).with("param", "input"));
             };
-            let before = call.output.as_ref().map(|output| output.text.as_str());
             match call.state {
                 CallState::Executing => checked.push((id, text)),
-                CallState::Ended(_) if before == Some(text.as_str()) => {}
+                _ if is_as_brought(&call, &text) => given.push(Given::Result(id)),
                 _ => return Err(Error::Rejected(Rejection::NotAClientCall(id)).into()),
             }
         }
@@ -285,6 +379,12 @@ fn is_as_decided(state: &ApprovalState, answer: &Answer) -> bool {
         (Decided::Denied { .. }, Answer::Deny { .. })
             | (Decided::Approved { .. } | Decided::Answered { .. }, Answer::Approve { .. })
     )
+}
+
+/// Whether a call ended with the result that somebody brings now.
+fn is_as_brought(call: &CallView, text: &str) -> bool {
+    let before = call.output.as_ref().map(|output| output.text.as_str());
+    matches!(call.state, CallState::Ended(_)) && before == Some(text)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! ends a vendor's call; an agent goes on with its work.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use agent_world_core::Timestamp;
 use agent_world_core::ids::{AgentId, ChatId, WorldId};
@@ -15,7 +16,7 @@ use axum::http::StatusCode;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use super::agent::{self, Ask};
+use super::agent::{self, Ask, Follows};
 use super::asked::Asked;
 use super::failure::{Failure, short};
 use super::input;
@@ -46,6 +47,8 @@ pub(super) struct Answer {
     input: Vec<Arc<Item>>,
     created: Timestamp,
     events: Events,
+    /// How far the log of the agent's chat has come at the end.
+    reached: Option<Arc<AtomicU64>>,
     writer: EventWriter,
     begun: bool,
 }
@@ -71,6 +74,9 @@ pub(super) async fn begin(
 ) -> Result<Answer, Failure> {
     let mut request = asked.request;
     let created = Timestamp::now();
+    let id = kept::new_id(created);
+    let point = history.point.take();
+    let mut reached = None;
     let input = input::resolved(&request.input, &history.items)?;
     request.input = Vec::new();
     let events = match agent_named(&request.model)? {
@@ -82,9 +88,12 @@ pub(super) async fn begin(
             let all: Vec<_> = before.iter().chain(&input).cloned().collect();
             let mut request = sent(&request, input::readable(&all)?);
             request.stream = manner == Manner::Pieces;
-            let ask = Ask { world: world.clone(), agent, request, chat };
+            let point = point.filter(|_| chat.is_some());
+            let follows = point.map(|point| Follows { point, id: id.clone() });
+            let ask = Ask { world: world.clone(), agent, request, chat, follows };
             let answering = agent::answer(app, who, ask).await?;
             history.chat = Some((world, answering.chat));
+            reached = Some(answering.reached);
             answering.events
         }
         None => {
@@ -100,7 +109,7 @@ pub(super) async fn begin(
         }
     };
     Ok(Answer {
-        id: kept::new_id(created),
+        id,
         app: Arc::clone(app),
         owner: who.name.clone(),
         keep: asked.store,
@@ -110,6 +119,7 @@ pub(super) async fn begin(
         input,
         created,
         events,
+        reached,
         begun: false,
     })
 }
@@ -217,6 +227,7 @@ impl Answer {
             owner: self.owner.clone(),
             model: self.request.model.clone(),
             chat: self.history.chat.clone(),
+            reached: self.reached(),
             follows,
             before,
             input: self.input.clone(),
@@ -231,7 +242,13 @@ impl Answer {
         let output = response.get("output").cloned().unwrap_or_default();
         let output = agent_world_runtime::llm::input_from(output).unwrap_or_default();
         let all = self.history.items.iter().chain(&self.input).cloned().chain(output);
-        History { items: all.collect(), chat: self.history.chat.clone(), chain: None }
+        let point = Some(kept::point(&self.id, response, self.reached()));
+        History { items: all.collect(), chat: self.history.chat.clone(), point, chain: None }
+    }
+
+    fn reached(&self) -> Option<u64> {
+        let reached = self.reached.as_ref()?.load(Ordering::Acquire);
+        (reached > 0).then_some(reached)
     }
 
     /// The agent that answers, and where.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use async_stream::stream;
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::Stream;
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use super::answer::{self, Answer, Manner, Step};
 use super::asked;
 use super::create::{event_stream, whole};
-use super::failure::{ErrorBody, Failure};
+use super::failure::{ErrorBody, Failure, refuse_key_of_stream};
 use super::kept::History;
 use crate::access::Member;
 use crate::app::App;
@@ -39,10 +40,16 @@ pub(crate) use request::ChatBody;
 pub(super) async fn complete(
     State(app): State<Arc<App>>,
     Member(who): Member,
+    headers: HeaderMap,
     Body(body): Body<Value>,
 ) -> Result<Response, Failure> {
     let wanted = request::read(body)?;
     let asked = asked::read(wanted.body).map_err(in_its_words)?;
+    if asked.stream
+        && let Some(refused) = refuse_key_of_stream(&headers)
+    {
+        return Ok(refused);
+    }
     let manner = if asked.stream { Manner::Pieces } else { Manner::Whole };
     let mut answer =
         answer::begin(&app, &who, asked, History::default(), manner).await.map_err(in_its_words)?;

@@ -10,7 +10,7 @@ use async_stream::stream;
 use axum::Json;
 use axum::body::Body as Content;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::{Stream, StreamExt as _};
@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::answer::{self, Answer, Manner, Step};
 use super::asked::{self, CreateResponse};
 use super::background;
-use super::failure::{ErrorBody, Failure};
+use super::failure::{ErrorBody, Failure, refuse_key_of_stream};
 use super::kept::{self, History};
 use super::resource::ResponseObject;
 use crate::access::{Member, Principal};
@@ -42,9 +42,15 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(super) async fn create(
     State(app): State<Arc<App>>,
     Member(who): Member,
+    headers: HeaderMap,
     Body(body): Body<Value>,
 ) -> Result<Response, Failure> {
     let asked = asked::read(body)?;
+    if asked.stream
+        && let Some(refused) = refuse_key_of_stream(&headers)
+    {
+        return Ok(refused);
+    }
     let history = previous(&app, &who, asked.request.previous_response_id.as_deref()).await?;
     let (streamed, background) = (asked.stream, asked.background);
     let manner = if streamed { Manner::Pieces } else { Manner::Whole };

@@ -10,13 +10,17 @@ use agent_world_runtime::store;
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
+use utoipa::openapi::content::ContentBuilder;
+use utoipa::openapi::schema::Ref;
+use utoipa::openapi::{self, RefOr, ResponseBuilder};
 
+use crate::idempotency;
 use crate::problem::Problem;
 
 /// Problem documents are small; whatever is larger is none of ours.
@@ -179,6 +183,30 @@ impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Self {
         Problem::from(error).into()
     }
+}
+
+/// An error with this status, for the OpenAPI document.
+pub(crate) fn refusal(status: u16) -> RefOr<openapi::Response> {
+    let words = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let schema = RefOr::Ref(Ref::from_schema_name("ErrorBody"));
+    let content = ContentBuilder::new().schema(Some(schema)).build();
+    ResponseBuilder::new()
+        .description(words.unwrap_or_default())
+        .content("application/json", content)
+        .build()
+        .into()
+}
+
+/// A stream that breaks off has no answer to keep, and its work may go on: a key cannot promise anything for it.
+pub(super) fn refuse_key_of_stream(headers: &HeaderMap) -> Option<Response> {
+    if !headers.contains_key("idempotency-key") {
+        return None;
+    }
+    let message = "an answer that is streamed cannot be given again by its idempotency key; leave out stream, or the key";
+    let failure = Failure::refused("idempotency_key_with_stream", "stream", message);
+    let mut response = failure.into_response();
+    idempotency::mark_not_kept(&mut response);
+    Some(response)
 }
 
 /// The family of a failure, where only the status is known.

@@ -16,6 +16,7 @@ use agent_world_runtime::store::{DocumentWrite, Expected, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::agent::{NEWEST, Point};
 use super::failure::Failure;
 use crate::access::{Principal, Role};
 use crate::app::App;
@@ -43,6 +44,9 @@ pub(super) struct Kept {
     /// Where an agent answered: its world and the chat it was asked in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<(WorldId, ChatId)>,
+    /// How far that chat's log had come at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<u64>,
     /// The response this one follows, whose conversation comes before `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
@@ -75,6 +79,8 @@ impl Kept {
 pub(super) struct History {
     pub items: Vec<Arc<Item>>,
     pub chat: Option<(WorldId, ChatId)>,
+    /// The response itself, where it is continued in a chat.
+    pub point: Option<Point>,
     /// Where it is stored: the last response, the age of the chain and its length.
     pub chain: Option<Chain>,
 }
@@ -121,8 +127,20 @@ pub(super) async fn history(app: &App, who: &Principal, id: &str) -> Result<Hist
     }
     let chain = Chain { last: id.to_owned(), oldest: last.oldest, length: last.length };
     let chat = last.chat.clone();
+    let point = point(id, &last.response, last.reached);
     let items = conversation(app, who, last).await?.ok_or_else(missing)?;
-    Ok(History { items, chat, chain: Some(chain) })
+    Ok(History { items, chat, point: Some(point), chain: Some(chain) })
+}
+
+/// A response as a place to go on from.
+pub(super) fn point(id: &str, response: &Value, reached: Option<u64>) -> Point {
+    let output = response.get("output").and_then(Value::as_array);
+    let asks = |item: &Value| {
+        let kind = item.get("type").and_then(Value::as_str);
+        matches!(kind, Some("mcp_approval_request" | "function_call"))
+    };
+    let waits = output.is_some_and(|items| items.iter().any(asks));
+    Point { response: id.to_owned(), reached, waits }
 }
 
 /// Everything that was asked and answered up to and with a response. None where a part of it was deleted.
@@ -223,6 +241,10 @@ async fn prune(store: &dyn Store, last: &AtomicI64, at: Timestamp) {
         return;
     }
     let Ok(limit) = Timestamp::from_millisecond(now.saturating_sub(KEPT)) else { return };
+    // Older than every response that is left: nobody can go on from one that would be compared with it.
+    if let Err(error) = store.delete_documents(NEWEST, limit).await {
+        tracing::warn!(%error, "old notes on responses could not be removed");
+    }
     match store.delete_documents(KIND, limit).await {
         Ok(0) => {}
         Ok(removed) => tracing::info!(removed, "responses that are too old were removed"),

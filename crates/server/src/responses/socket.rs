@@ -26,10 +26,13 @@ use super::kept::History;
 use crate::access::{Member, Principal};
 use crate::app::App;
 
-/// The largest message that is taken.
-const LARGEST: usize = 16 * 1024 * 1024;
-/// Requests that wait for the one under way. A further one is answered with an error.
+/// The largest message that is taken: as large as a body.
+const LARGEST: usize = super::LARGEST_BODY;
+/// Larger ones are still read, to be answered with an error; what is beyond this ends the connection.
+const READABLE: usize = 2 * LARGEST;
+/// Requests that wait for the one under way, and their bytes. A further one is answered with an error.
 const MOST_WAITING: usize = 16;
+const LONGEST_WAITING: usize = LARGEST;
 /// Responses that a connection remembers.
 const REMEMBERED: usize = 4;
 /// How long a connection may be silent, and a client slow to read.
@@ -53,7 +56,7 @@ pub(super) async fn open(
         let message = "this address is for WebSockets; send a POST to create a response";
         Failure::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", message)
     })?;
-    let upgrade = upgrade.max_message_size(LARGEST).max_frame_size(LARGEST);
+    let upgrade = upgrade.max_message_size(READABLE).max_frame_size(READABLE);
     Ok(upgrade.on_upgrade(move |socket| Connection::new(app, who, socket).serve()))
 }
 
@@ -99,30 +102,46 @@ impl Connection {
         tokio::select! {
             () = stopping.cancelled() => self.close(close_code::AWAY, "the server is shutting down").await,
             () = tokio::time::sleep(IDLE) => self.close(close_code::NORMAL, "nothing was asked for a long time").await,
-            message = self.socket.recv() => self.hear(message.transpose().ok().flatten()).await,
+            message = self.socket.recv() => self.hear(message).await,
         }
     }
 
-    async fn hear(&mut self, message: Option<Message>) -> Open {
+    async fn hear(&mut self, message: Option<Result<Message, axum::Error>>) -> Open {
         match message {
-            Some(Message::Text(text)) if self.waiting.len() < MOST_WAITING => {
-                self.waiting.push_back(text.as_str().to_owned());
-                Open::Continue(())
-            }
-            Some(Message::Text(_)) => {
-                let message = "too many requests wait on this connection; wait for their answers";
-                let failure =
-                    Failure::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting", message);
-                self.tell(&failure.event(0)).await
-            }
-            Some(Message::Binary(_)) => {
+            Some(Ok(Message::Text(text))) => match self.queue(&text) {
+                Ok(()) => Open::Continue(()),
+                Err(failure) => self.tell(&failure.event(0)).await,
+            },
+            Some(Ok(Message::Binary(_))) => {
                 let message = "a message must be JSON as text";
                 self.tell(&Failure::new(StatusCode::BAD_REQUEST, "invalid_body", message).event(0))
                     .await
             }
-            Some(Message::Ping(_) | Message::Pong(_)) => Open::Continue(()),
-            Some(Message::Close(_)) | None => Open::Break(()),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Open::Continue(()),
+            Some(Err(error)) if is_too_large(&error) => {
+                self.tell(&too_large().event(0)).await?;
+                self.close(close_code::SIZE, "a message is too large").await
+            }
+            Some(Ok(Message::Close(_)) | Err(_)) | None => Open::Break(()),
         }
+    }
+
+    /// Takes a request up, where there is room for it.
+    fn queue(&mut self, text: &str) -> Result<(), Failure> {
+        if text.len() > LARGEST {
+            return Err(too_large());
+        }
+        let bytes: usize = self.waiting.iter().map(String::len).sum();
+        let fits = self.waiting.is_empty() || bytes.saturating_add(text.len()) <= LONGEST_WAITING;
+        if self.waiting.len() >= MOST_WAITING || !fits {
+            let message = format!(
+                "too many requests wait on this connection, which takes {MOST_WAITING} with {LONGEST_WAITING} bytes \
+                 together; wait for their answers"
+            );
+            return Err(Failure::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting", message));
+        }
+        self.waiting.push_back(text.to_owned());
+        Ok(())
     }
 
     /// Answers one request, and hears on meanwhile: a client that leaves ends it.
@@ -137,7 +156,7 @@ impl Connection {
             let told = tokio::select! {
                 told = turn.next() => told,
                 message = self.socket.recv() => {
-                    self.hear(message.transpose().ok().flatten()).await?;
+                    self.hear(message).await?;
                     continue;
                 }
             };
@@ -181,6 +200,16 @@ impl Connection {
         tokio::time::timeout(SLOWEST, self.socket.send(Message::Close(Some(frame)))).await.ok();
         Open::Break(())
     }
+}
+
+fn too_large() -> Failure {
+    let message = format!("a message may have {LARGEST} bytes; send less of the conversation");
+    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_large", message)
+}
+
+/// Whether a message was not read for its size. The library under this one keeps the kind of its errors to itself.
+fn is_too_large(error: &axum::Error) -> bool {
+    error.to_string().contains("too long")
 }
 
 /// A message, and the response it goes on from.

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::responses_stage::{Checker, Client, Stage, kinds, numbered, text, user};
@@ -125,6 +127,50 @@ async fn requests_sent_at_once_wait_for_each_other_and_too_many_are_refused() {
     for number in 0..16 {
         assert_eq!(text(&socket.turn().await.last().unwrap()["response"]), number.to_string());
     }
+}
+
+/// As large as a body may be.
+const LARGEST: usize = 16 * 1024 * 1024;
+
+#[tokio::test]
+async fn a_message_larger_than_a_body_is_refused_and_the_connection_stays() {
+    let stage = Stage::set().await;
+    let mut socket = Socket::open(&stage.admin, &stage.checker).await;
+    socket.send_text(&"x".repeat(LARGEST + 1)).await;
+    let refused = socket.turn().await.remove(0);
+    assert_eq!(
+        (&refused["status"], &refused["error"]["code"]),
+        (&json!(413), &json!("message_too_large"))
+    );
+    // One that is not even read to its end is told the same, as the last that is said.
+    socket.ask(ask(json!("still here?"))).await;
+    for (number, part) in [LARGEST, LARGEST, 1].into_iter().enumerate() {
+        let kind = if number == 0 { Data::Text } else { Data::Continue };
+        let frame = Frame::message("x".repeat(part), OpCode::Data(kind), number == 2);
+        socket.stream.send(Message::Frame(frame)).await.unwrap();
+    }
+    assert_eq!(socket.turn().await[0]["error"]["code"], "message_too_large");
+    let last = socket.stream.next().await.unwrap().unwrap();
+    assert!(matches!(last, Message::Close(Some(frame)) if u16::from(frame.code) == 1009));
+}
+
+#[tokio::test]
+async fn what_waits_on_a_connection_is_bounded_in_bytes() {
+    let stage = Stage::set().await;
+    let gate = Arc::new(Semaphore::new(0));
+    stage.scripted.push("m", Line::text("first").held_by(&gate)).push("m", "second");
+    let mut socket = Socket::open(&stage.admin, &stage.checker).await;
+    socket.send(json!({"model": "scripted/m", "input": "x"})).await;
+    stage.scripted.received(1).await;
+    for _ in 0..2 {
+        let input = "x".repeat(LARGEST / 2 + 1);
+        socket.send(json!({"model": "scripted/m", "store": false, "input": input})).await;
+    }
+    let refused = socket.next().await;
+    assert_eq!(refused["error"]["code"], "too_many_waiting");
+    gate.add_permits(1);
+    assert_eq!(text(&socket.turn().await.last().unwrap()["response"]), "first");
+    assert_eq!(text(&socket.turn().await.last().unwrap()["response"]), "second");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! What can be looked up is what the log says, page by page.
 
 use agent_world_core::command::{Command, MessageRef, Scope, TitleProposal};
+use agent_world_core::event::Attendance;
 use agent_world_core::ids::{AgentId, ApprovalId, ChatId};
 use agent_world_core::item::{Item, Reply, Usage};
 use agent_world_core::policy::{Ground, Ruling, Verdict};
@@ -125,6 +126,9 @@ async fn a_cut_takes_messages_from_its_place_on(backend: impl Backend) {
         position: target.position,
         sender: Sender::Human,
         parts: target.parts,
+        reply_to: target.reply_to,
+        attendance: Attendance::Attended,
+        recipients: None,
     };
     let cut = Command::DeleteMessage { target: target.clone(), by: "ann".into() };
     teller.tell(cut).await.unwrap();

@@ -123,7 +123,8 @@ impl Stage {
     ) -> Result<Answering, Problem> {
         let request: Request = serde_json::from_value(request).unwrap();
         let (world, agent) = (WorldId::new(world), AgentId::new(agent));
-        answer(&self.app, who, Ask { world, agent, request, chat: chat.cloned() }).await
+        answer(&self.app, who, Ask { world, agent, request, chat: chat.cloned(), follows: None })
+            .await
     }
 
     pub async fn follow(&self, request: &Value, answering: Answering) -> Told {

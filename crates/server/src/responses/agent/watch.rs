@@ -3,6 +3,7 @@
 //! nothing else.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use agent_world_core::apply::apply;
@@ -43,6 +44,8 @@ pub(super) struct Watch {
     /// From there on, or earlier.
     pub events: Subscription,
     pub aim: Aim,
+    /// Where to note how far the log had come at the end.
+    pub reached: Arc<AtomicU64>,
 }
 
 /// Whether there is more to tell.
@@ -71,6 +74,9 @@ impl Watch {
             }
             loop {
                 let next = follower.step().await?;
+                if matches!(next, Next::Ended) {
+                    follower.watch.reached.store(follower.watch.chat.head, Ordering::Release);
+                }
                 for event in follower.telling.take_events() {
                     yield event;
                 }
