@@ -65,6 +65,7 @@ async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
     bound(&mut world, wanted.bounds);
     // Before its folder is made: a bad id must not become a path.
     world.check()?;
+    world.check_bounds(None)?;
     world.working_directory = Some(match wanted.directory {
         Some(directory) => working_directory(&directory, &session.data)?,
         None => session.data.make_workspace(&id)?.display().to_string(),

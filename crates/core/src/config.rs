@@ -1,6 +1,7 @@
 //! Decides what people can set: worlds, their agents, and what a tool declares about itself.
 //! Stored as one small versioned document per world. Never holds a conversation, a secret or a running thing.
 
+mod bounds;
 mod mcp;
 mod sandbox;
 
@@ -236,6 +237,8 @@ pub enum Invalid {
     MainAgent(AgentId),
     #[error("`{field}` must be at least 1")]
     Zero { field: &'static str },
+    #[error("`{field}` {why}")]
+    OutOfBounds { field: String, why: String },
     #[error("the policy is refused: {}", list(.0))]
     Policy(Vec<Problem>),
 }

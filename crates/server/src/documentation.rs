@@ -97,7 +97,9 @@ pub(crate) fn complete(document: &mut Document) {
     document.tags = Some(known.chain(new).collect());
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+pub(crate) fn operations(
+    item: &mut PathItem,
+) -> impl Iterator<Item = (&'static str, &mut Operation)> {
     let PathItem { get, put, post, delete, patch, .. } = item;
     [("GET", get), ("PUT", put), ("POST", post), ("DELETE", delete), ("PATCH", patch)]
         .into_iter()

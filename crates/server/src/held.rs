@@ -41,6 +41,19 @@ pub(crate) fn kind(response: &Response) -> Kind {
     }
 }
 
+/// Of an answer whose reader is given up by whoever makes it, not by how fast it takes bytes.
+#[derive(Clone, Copy, Debug)]
+struct Unhurried;
+
+pub(crate) fn unhurried(mut response: Response) -> Response {
+    response.extensions_mut().insert(Unhurried);
+    response
+}
+
+pub(crate) fn is_unhurried(response: &Response) -> bool {
+    response.extensions().get::<Unhurried>().is_some()
+}
+
 /// Keeps something until the answer has been handed over or given up.
 pub(crate) fn holding(response: Response, kept: impl Any + Send) -> Response {
     response.map(|inner| Body::new(Held { inner, kept: Some(Box::new(kept)), until: None }))

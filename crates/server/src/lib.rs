@@ -15,6 +15,7 @@ mod limits;
 mod listen;
 mod operations;
 mod problem;
+mod queries;
 mod responses;
 mod routes;
 mod secrets;
@@ -66,6 +67,7 @@ impl Server {
             .fallback(problem::no_route)
             .method_not_allowed_fallback(problem::no_method)
             .layer(from_fn_with_state(Arc::clone(&app), idempotency::once))
+            .layer(from_fn(queries::refuse_unknown))
             .layer(DefaultBodyLimit::max(app.gate.limits.body_bytes))
             .layer(from_fn_with_state(Arc::clone(&app), limits::pace))
             .layer(from_fn_with_state(Arc::clone(&app), access::identify))

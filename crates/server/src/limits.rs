@@ -33,7 +33,8 @@ pub struct Limits {
     pub header_bytes: usize,
     /// Headers of one request: 100.
     pub headers: usize,
-    /// Connections that carry no stream: 1,024. Further ones wait until one is free.
+    /// Connections that carry no stream: 1,024. Further ones wait until one is free, and for that those go that do
+    /// nothing: see `crowded_idle`.
     pub connections: usize,
     /// Requests that are being worked on: 512. Further ones are refused.
     pub requests: usize,
@@ -47,6 +48,11 @@ pub struct Limits {
     pub header_timeout: Duration,
     /// How long a body may stand still: 30 s.
     pub body_timeout: Duration,
+    /// How long a client may take nothing of what it is sent: 30 s. Then its connection is closed. Streams of events have a
+    /// bound of their own on how far a reader may be behind.
+    pub write_timeout: Duration,
+    /// How long a connection may be idle while another waits for its place: 1 s.
+    pub crowded_idle: Duration,
     /// How long requests may take to finish when the server stops: 10 s.
     pub grace: Duration,
 }
@@ -65,6 +71,8 @@ impl Default for Limits {
             write_burst: 2_000,
             header_timeout: Duration::from_secs(15),
             body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            crowded_idle: Duration::from_secs(1),
             grace: Duration::from_secs(10),
         }
     }
@@ -151,8 +159,11 @@ fn settle(
 ) -> Response {
     let kind = held::kind(&response);
     let room = match (kind, room) {
-        // The work is done: how fast the client reads it is no reason to refuse another's request.
-        (Kind::Whole, _) => return response,
+        // The work is done: how fast the client reads it is no reason to refuse another's request. A connection has one
+        // such answer at a time, so what they hold is bounded by the number of connections,
+        (Kind::Whole, _) if version < Version::HTTP_2 => return response,
+        // but where it has many at once, only by the number of requests.
+        (Kind::Whole, room) => room,
         // Not announced, but a stream. Where no room is left for it, it goes on to count as a request: it has had its
         // effect already and cannot be refused any more.
         (Kind::Stream | Kind::Upgrade, Room::Request(room)) => match gate.stream() {
@@ -161,6 +172,9 @@ fn settle(
         },
         (_, room) => room,
     };
+    if let (Some(link), true) = (link, held::is_unhurried(&response) && version < Version::HTTP_2) {
+        link.leave_time();
+    }
     if let (Kind::Stream | Kind::Upgrade, Room::Stream(_), Some(link), true) =
         (kind, &room, link, version < Version::HTTP_2)
     {

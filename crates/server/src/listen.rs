@@ -2,6 +2,7 @@
 //! `Server::serve` is called by whoever has a socket. Never looks at what is asked: that is for the layers and routes.
 
 mod link;
+mod sending;
 
 use std::convert::Infallible;
 use std::io;
@@ -13,14 +14,15 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::Version;
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::time::{MissedTickBehavior, interval_at, timeout};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::{Interval, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
@@ -30,9 +32,12 @@ use crate::limits::Limits;
 
 use link::Wire;
 pub(crate) use link::{Link, Reach};
+use sending::Sending;
 
 /// How long to wait when the system has no connection to give: nearly always because files are used up.
 const BREATH: Duration = Duration::from_millis(100);
+/// How often connections are told that somebody waits for a place.
+const CALL: Duration = Duration::from_millis(250);
 /// How long connections have to notice that they were cut.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 /// What is read of heads that are too large, in order to answer them in words. Beyond that, bare 431.
@@ -79,6 +84,7 @@ impl Server {
             reach: Reach::of(address),
             stopping: self.stopping().clone(),
             cut: cut.clone(),
+            crowded: Notify::new(),
         };
         welcome(&listener, Arc::new(house), alive).await;
         drop(listener);
@@ -102,6 +108,8 @@ struct House {
     stopping: CancellationToken,
     /// Cancelled when whoever is left must go.
     cut: CancellationToken,
+    /// Told again and again while somebody waits for a place.
+    crowded: Notify,
 }
 
 /// Accepts connections until the server stops.
@@ -110,21 +118,36 @@ async fn welcome(listener: &TcpListener, house: Arc<House>, alive: mpsc::Sender<
     let places = Arc::new(Semaphore::new(count));
     let stopping = house.stopping.clone();
     loop {
-        // Connections beyond the bound wait in the system's queue.
-        let place = tokio::select! {
-            () = stopping.cancelled() => return,
-            place = Arc::clone(&places).acquire_owned() => place,
-        };
-        let Ok(place) = place else { return };
         let stream = tokio::select! {
             () = stopping.cancelled() => return,
             stream = accept(listener) => stream,
         };
+        // Where there is none, this connection waits, and those after it in the system's queue.
+        let place = tokio::select! {
+            () = stopping.cancelled() => return,
+            place = place(&house, &places) => place,
+        };
+        let Some(place) = place else { return };
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection cannot be told to send at once");
         }
         let link = Arc::new(Link::new(house.reach, place));
         tokio::spawn(converse(Arc::clone(&house), stream, link, alive.clone()));
+    }
+}
+
+/// A place for a connection. Who does nothing has to leave one: a thousand silent clients must not keep out a busy one.
+async fn place(house: &House, places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    if let Ok(free) = Arc::clone(places).try_acquire_owned() {
+        return Some(free);
+    }
+    let mut waiting = pin!(Arc::clone(places).acquire_owned());
+    let mut calls = tokio::time::interval(CALL);
+    loop {
+        tokio::select! {
+            place = waiting.as_mut() => return place.ok(),
+            _ = calls.tick() => house.crowded.notify_waiters(),
+        }
     }
 }
 
@@ -149,16 +172,15 @@ fn is_of_the_client(error: &io::Error) -> bool {
 
 /// Answers what comes over one connection, until either side ends it.
 async fn converse(house: Arc<House>, stream: TcpStream, link: Arc<Link>, alive: mpsc::Sender<()>) {
-    let io = TokioIo::new(Wire::new(stream, Arc::clone(&link), alive));
+    let io = TokioIo::new(Wire::new(stream, Arc::clone(&link), house.limits.write_timeout, alive));
     let answering = {
         let (router, link) = (house.router.clone(), Arc::clone(&link));
         service_fn(move |request| answer(router.clone(), Arc::clone(&link), request))
     };
     let builder = builder(&house.limits);
     let mut connection = pin!(builder.serve_connection_with_upgrades(io, answering));
-    let period = house.limits.header_timeout.max(Duration::from_millis(1));
-    let mut looks = interval_at(tokio::time::Instant::now() + period, period);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let Limits { header_timeout, write_timeout, crowded_idle, .. } = house.limits;
+    let (mut looks, mut offers) = (every(header_timeout), every(write_timeout));
     let mut closing = Closing::No;
     loop {
         tokio::select! {
@@ -172,20 +194,32 @@ async fn converse(house: Arc<House>, stream: TcpStream, link: Arc<Link>, alive: 
             () = house.stopping.cancelled(), if closing == Closing::No => {
                 closing = Closing::Asked;
                 connection.as_mut().graceful_shutdown();
+                continue;
             }
-            _ = looks.tick() => {
-                if !link.is_idle(period) {
-                    continue;
-                }
-                // Asked politely first: a client that is there then knows that nothing of its next request was read.
-                if closing == Closing::Asked {
+            _ = offers.tick() => {
+                if link.is_stuck(write_timeout) {
+                    tracing::debug!("a client takes nothing of what it is offered");
                     return;
                 }
-                closing = Closing::Asked;
-                connection.as_mut().graceful_shutdown();
+                continue;
             }
+            _ = looks.tick() => if !link.is_idle(header_timeout) { continue },
+            () = house.crowded.notified() => if !link.is_idle(crowded_idle) { continue },
         }
+        // Asked politely first: a client that is there then knows that nothing of its next request was read.
+        if closing == Closing::Asked {
+            return;
+        }
+        closing = Closing::Asked;
+        connection.as_mut().graceful_shutdown();
     }
+}
+
+fn every(period: Duration) -> Interval {
+    let period = period.max(Duration::from_millis(1));
+    let mut ticks = interval_at(tokio::time::Instant::now() + period, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,10 +252,15 @@ async fn answer(
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let busy = link.begin();
+    let version = request.version();
     let mut request: Request = request.map(Body::new);
-    request.extensions_mut().insert(link);
-    let response = router.oneshot(request).await?;
-    Ok(held::holding(response, busy))
+    request.extensions_mut().insert(Arc::clone(&link));
+    let response = held::holding(router.oneshot(request).await?, busy);
+    // Of several answers on one connection each can be held up by the client, without the connection standing still.
+    Ok(match version >= Version::HTTP_2 && !held::is_unhurried(&response) {
+        true => response.map(|body| Body::new(Sending::new(body, link))),
+        false => response,
+    })
 }
 
 #[cfg(test)]

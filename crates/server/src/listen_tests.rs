@@ -21,6 +21,9 @@ use crate::access::{Role, Viewer, tokens};
 use crate::app::App;
 use crate::{Options, described};
 
+#[path = "listen_unread_tests.rs"]
+mod unread;
+
 /// Far longer than anything here takes; reached only when something is broken.
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -33,6 +36,8 @@ struct Stage {
     go: Arc<Notify>,
     /// Told when `/test/wait` has begun.
     begun: Arc<Notify>,
+    /// Told when nothing holds the bytes of `/test/large` or `/test/parts` any more.
+    gone: Arc<Notify>,
 }
 
 impl Stage {
@@ -46,11 +51,13 @@ impl Stage {
         let listener = TcpListener::bind(address).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (go, begun) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let routes = test_routes(Arc::clone(&go), Arc::clone(&begun));
+        let gone = Arc::new(Notify::new());
+        let routes = test_routes(Arc::clone(&go), Arc::clone(&begun))
+            .merge(unread::routes(Arc::clone(&gone)));
         let router = server.layered(described().split_for_parts().0.merge(routes));
         let serving = tokio::spawn(server.clone().serve_routes(listener, router));
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        Self { server, store, address, serving, go, begun }
+        Self { server, store, address, serving, go, begun, gone }
     }
 
     fn url(&self, path: &str) -> String {
@@ -80,9 +87,13 @@ impl Stage {
 }
 
 fn client() -> reqwest::Client {
+    client_builder().build().unwrap()
+}
+
+fn client_builder() -> reqwest::ClientBuilder {
     // It wants one even where nothing is encrypted; whoever was first has installed it.
     rustls::crypto::ring::default_provider().install_default().ok();
-    reqwest::Client::builder().no_proxy().build().unwrap()
+    reqwest::Client::builder().no_proxy()
 }
 
 fn test_routes(go: Arc<Notify>, begun: Arc<Notify>) -> Router<Arc<App>> {

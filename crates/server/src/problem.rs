@@ -119,7 +119,13 @@ impl From<Error> for Problem {
         let detail = error.to_string();
         match error {
             Error::Rejected(rejection) => rejected(&rejection),
-            Error::Settings(_) => Self::unprocessable("settings_invalid", detail),
+            Error::Settings(invalid) => {
+                let problem = Self::unprocessable("settings_invalid", detail);
+                match invalid.field() {
+                    Some(field) => problem.with("field", field),
+                    None => problem,
+                }
+            }
             Error::UnknownChat(_) => Self::not_found("chat_not_found", detail),
             Error::UnknownWorld(_) => Self::not_found("world_not_found", detail),
             Error::WorldExists(_) => Self::conflict("world_exists", detail),

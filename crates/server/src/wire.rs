@@ -29,7 +29,7 @@ pub(crate) use decision::{Decide, OriginalCall, Reach, Settled, ToolResult, Verd
 pub(crate) use grant::Grant;
 pub(crate) use mcp_server::{AddedServers, McpServer, McpServersInput};
 pub(crate) use message::Message;
-pub(crate) use page::{MOST, Page, Paging, limit};
+pub(crate) use page::{BYTES, MOST, Page, Paging, STEP, limit, size};
 pub(crate) use patch::Patch;
 pub(crate) use policy::{Policy, Trial, TrialInput};
 pub(crate) use posting::{Edit, NewMessage, OnApproval, PostedMessage};

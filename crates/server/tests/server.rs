@@ -14,6 +14,8 @@ mod access;
 mod agents;
 #[path = "server/audit.rs"]
 mod audit;
+#[path = "server/bounds.rs"]
+mod bounds;
 #[path = "server/documentation.rs"]
 mod documentation;
 #[path = "server/door.rs"]
@@ -26,6 +28,8 @@ mod mcp_servers;
 mod operations;
 #[path = "server/policy.rs"]
 mod policy;
+#[path = "server/queries.rs"]
+mod queries;
 #[path = "server/responses.rs"]
 mod responses;
 #[path = "server/responses_compact.rs"]

@@ -127,3 +127,55 @@ fn ids_of_one_command_sort_in_the_order_in_which_they_were_made() {
     let later = Timestamp::UNIX_EPOCH.checked_add(std::time::Duration::from_millis(1)).unwrap();
     assert!(CallId::next(&mut Ids::new(later, 0)) > made[99]);
 }
+
+#[test]
+fn values_that_nobody_can_mean_are_refused_by_their_name() {
+    type Change = fn(&mut World);
+    let odd: [(&str, Change); 14] = [
+        ("name", |world| world.name = "x".repeat(201)),
+        ("description", |world| world.description = "x".repeat(20_001)),
+        ("approval_timeout_seconds", |world| world.approval_timeout_seconds = Some(0)),
+        ("approval_timeout_seconds", |world| world.approval_timeout_seconds = Some(u64::MAX)),
+        ("default_model", |world| world.default_model = Some(" ".to_owned())),
+        ("title_model", |world| world.title_model = Some("x".repeat(201))),
+        ("result_limit", |world| world.result_limit = 0),
+        ("variables.v", |world| {
+            world.variables.insert("v".to_owned(), "x".repeat(100_001));
+        }),
+        ("agents.ada.name", |world| world.agents[0].name = "x".repeat(201)),
+        ("agents.ada.instructions", |world| world.agents[0].instructions = "x".repeat(200_001)),
+        ("agents.ada.temperature", |world| world.agents[0].temperature = Some(2.1)),
+        ("agents.ada.temperature", |world| world.agents[0].temperature = Some(f64::NAN)),
+        ("agents.ada.max_output_tokens", |world| world.agents[0].max_output_tokens = Some(0)),
+        ("agents.ada.tools", |world| world.agents[0].tools = vec![String::new()]),
+    ];
+    for (field, change) in odd {
+        let good = world(&[("ada", "Ada")]);
+        assert_eq!(good.check_bounds(None), Ok(()));
+        let mut bad = good.clone();
+        change(&mut bad);
+        for before in [None, Some(&good)] {
+            let refused = bad.check_bounds(before).unwrap_err();
+            assert_eq!(refused.field(), Some(field), "{refused}");
+            assert!(refused.to_string().contains(field), "{refused}");
+        }
+    }
+    let mut edge = world(&[("ada", "Ada")]);
+    edge.name = "é".repeat(200);
+    edge.agents[0].temperature = Some(2.0);
+    assert_eq!(edge.check_bounds(None), Ok(()));
+}
+
+#[test]
+fn a_stored_value_that_would_be_refused_today_hinders_no_other_change() {
+    let mut stored = world(&[("ada", "Ada")]);
+    stored.name = "x".repeat(500);
+    stored.agents[0].temperature = Some(7.0);
+    let mut changed = stored.clone();
+    changed.description = "new".to_owned();
+    changed.agents[0].instructions = "new".to_owned();
+    assert_eq!(changed.check_bounds(Some(&stored)), Ok(()));
+    changed.agents[0].temperature = Some(8.0);
+    let refused = changed.check_bounds(Some(&stored)).unwrap_err();
+    assert_eq!(refused.field(), Some("agents.ada.temperature"));
+}

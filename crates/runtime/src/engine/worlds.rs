@@ -63,6 +63,11 @@ impl Engine {
 
     async fn write_world(&self, write: WorldWrite) -> Result<World, Error> {
         write.world.check()?;
+        let before = match write.expected {
+            Some(_) => self.shared.store.world(&write.world.id).await?,
+            None => None,
+        };
+        write.world.check_bounds(before.as_ref())?;
         let id = write.world.id.clone();
         let written = self.shared.store.write_world(write).await;
         self.shared.worlds.forget(&id);

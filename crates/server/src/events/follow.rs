@@ -23,6 +23,7 @@ use super::mailbox::{BATCH, Caught, Found};
 use super::number::Number;
 use super::telling::Ends;
 use super::wire::{Kind, Types};
+use crate::held;
 use crate::problem::Problem;
 
 /// How often a stream says something at least.
@@ -42,6 +43,7 @@ pub(super) async fn follow(
     let place = hub.join(topic.clone(), types).await?;
     let newest = hub.store().position().await?;
     topic.check(hub.store()).await?;
+    place.mailbox.is_there(newest);
     let reader = Reader {
         hub: hub.clone(),
         place,
@@ -53,7 +55,8 @@ pub(super) async fn follow(
     };
     let headers =
         [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store"), (NO_BUFFERING, "no")];
-    Ok((headers, Body::from_stream(reader.read())).into_response())
+    // The mailbox decides who is too slow, and then there is still something to be said.
+    Ok(held::unhurried((headers, Body::from_stream(reader.read())).into_response()))
 }
 
 struct Reader {
@@ -135,6 +138,10 @@ impl Reader {
                         }
                     }
                     Some(Found::End) => return,
+                    Some(Found::Unreadable) => {
+                        yield Ok(frame::error("log_unreadable", "something in the log cannot be read; resume after the last id, or without one"));
+                        return;
+                    }
                     Some(Found::TooSlow) => {
                         yield Ok(frame::error("slow_reader", "the stream was read too slowly and ends here; resume after the last id"));
                         return;

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::Topic;
 use super::frame::Frame;
 use super::mailbox::{Closed, Mailbox};
-use super::telling::{Ends, Telling, Told};
+use super::telling::{Ends, Telling, Told, is_lasting};
 use super::wire::{Kind, Types};
 
 /// How long the hub waits before it asks a store again that did not answer.
@@ -86,7 +86,7 @@ impl Hub {
             Topic::Chat(world, _) => Some(world.clone()),
             Topic::World(_) | Topic::All => None,
         };
-        let mailbox = Arc::new(Mailbox::new(world, types));
+        let mailbox = Arc::new(Mailbox::new(world, types, position));
         let mut readers = self.shared.readers();
         readers.of(&topic).push(Arc::clone(&mailbox));
         if !readers.served {
@@ -117,7 +117,12 @@ async fn serve(shared: Arc<Shared>, mut subscription: Subscription) {
             Ok(Some(FeedItem::Stored(event))) => shared.pass_event(&event).await,
             Ok(Some(FeedItem::Chunk(chunk))) => shared.pass_chunk(&chunk),
             Ok(Some(FeedItem::Output(output))) => shared.pass_output(&output),
-            Ok(None) => shared.close_all(),
+            Ok(None) => shared.close_all(Closed::Stopping),
+            Err(agent_world_runtime::Error::Store(error)) if is_lasting(&error) => {
+                // Asked again, it would say the same. Whoever comes back begins behind it.
+                tracing::error!(%error, "the event streams end: the log cannot be read on");
+                shared.close_all(Closed::Unreadable)
+            }
             Err(error) => {
                 tracing::warn!(%error, "the event streams wait for the store");
                 tokio::time::sleep(PATIENCE).await;
@@ -194,10 +199,10 @@ impl Shared {
         Service::GoesOn
     }
 
-    fn close_all(&self) -> Service {
+    fn close_all(&self, why: Closed) -> Service {
         let mut readers = self.readers();
         readers.served = false;
-        readers.everybody().for_each(|mailbox| mailbox.close(Closed::Stopping));
+        readers.everybody().for_each(|mailbox| mailbox.close(why));
         Service::Ends
     }
 }
@@ -263,17 +268,22 @@ impl Readers {
             (Ends::Chat, chat) => {
                 let followers = chat.as_ref().and_then(|chat| self.chats.get(chat));
                 let followers = followers.into_iter().flatten();
-                followers.for_each(|mailbox| mailbox.close(Closed::Gone));
+                followers.for_each(|mailbox| mailbox.end_with(told));
             }
             (Ends::World, _) => {
                 let followers = self.worlds.get(&told.world).into_iter().flatten();
-                followers.for_each(|mailbox| mailbox.close(Closed::Gone));
+                followers.for_each(|mailbox| mailbox.end_with(told));
                 // A chat's log is gone with its world, and with it the event that says so.
-                self.in_world(&told.world).for_each(|mailbox| {
+                let followers = self.in_world(&told.world);
+                followers.filter(|mailbox| mailbox.hears_of(told)).for_each(|mailbox| {
                     mailbox.put(told);
-                    mailbox.close(Closed::Gone);
+                    mailbox.end_with(told);
                 });
             }
         }
     }
 }
+
+#[cfg(test)]
+#[path = "hub_tests.rs"]
+mod tests;

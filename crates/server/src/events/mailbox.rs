@@ -41,6 +41,8 @@ struct Inside {
     standing: Standing,
     /// Nothing follows what is in it.
     closed: Option<Closed>,
+    /// What is followed was there after everything up to this position: an earlier end was a namesake's.
+    since: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +58,10 @@ enum Standing {
 /// Why nothing more comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
-    /// What was followed was deleted.
-    Gone,
+    /// What was followed was deleted, by the event at this position.
+    Gone { at: u64 },
+    /// The log cannot be read on.
+    Unreadable,
     /// The server or its engine stops.
     Stopping,
 }
@@ -69,6 +73,8 @@ pub(super) enum Found {
     /// All was sent, and nothing follows.
     End,
     TooSlow,
+    /// The log cannot be read on.
+    Unreadable,
 }
 
 /// Whether a reader that came to the end of the log may go on live.
@@ -80,12 +86,13 @@ pub(super) enum Caught {
 }
 
 impl Mailbox {
-    pub fn new(world: Option<WorldId>, types: Types) -> Self {
+    pub fn new(world: Option<WorldId>, types: Types, since: u64) -> Self {
         let inside = Inside {
             frames: VecDeque::new(),
             bytes: 0,
             standing: Standing::CatchingUp,
             closed: None,
+            since,
         };
         Self { world, types, inside: Mutex::new(inside), reader: AtomicWaker::new() }
     }
@@ -122,6 +129,31 @@ impl Mailbox {
     pub fn close(&self, why: Closed) {
         self.inside().closed.get_or_insert(why);
         self.reader.wake();
+    }
+
+    /// What is followed is deleted by this event, unless it was somebody else of that name.
+    pub fn end_with(&self, told: &Told) {
+        if self.hears_of(told) {
+            self.close(Closed::Gone { at: told.position });
+        }
+    }
+
+    /// What is followed is there after everything up to this position.
+    pub fn is_there(&self, since: u64) {
+        let mut inside = self.inside();
+        inside.since = inside.since.max(since);
+        if let Some(Closed::Gone { at }) = inside.closed
+            && at <= inside.since
+        {
+            // What was not put in meanwhile is in the log.
+            inside.closed = None;
+            inside.standing = Standing::LeftBehind;
+        }
+    }
+
+    /// Whether an event comes after what is followed was there.
+    pub fn hears_of(&self, told: &Told) -> bool {
+        told.position > self.inside().since
     }
 
     // A reader is never asleep while there is something in it: it looks before it sleeps.
@@ -210,7 +242,10 @@ impl Inside {
         }
         match taken.is_empty() {
             false => Some(Found::Frames),
-            true => self.closed.map(|_| Found::End),
+            true => self.closed.map(|why| match why {
+                Closed::Unreadable => Found::Unreadable,
+                Closed::Gone { .. } | Closed::Stopping => Found::End,
+            }),
         }
     }
 }

@@ -25,11 +25,11 @@ fn frame(text: &str) -> Frame {
 
 fn told(text: &str) -> Told {
     let ends = crate::events::telling::Ends::Nothing;
-    Told { world: WorldId::new("w"), chat: None, frames: vec![frame(text)], ends }
+    Told { position: 7, world: WorldId::new("w"), chat: None, frames: vec![frame(text)], ends }
 }
 
 fn mailbox() -> Mailbox {
-    Mailbox::new(None, Types::ALL)
+    Mailbox::new(None, Types::ALL, 0)
 }
 
 fn live() -> Mailbox {
@@ -87,7 +87,7 @@ fn pieces_are_for_live_readers_who_want_them() {
     behind.put_piece(Kind::Stream, || Some(&piece));
     assert_eq!(behind.caught_up(), Caught::Up);
     assert_eq!(take(&behind), Poll::Pending);
-    let uninterested = Mailbox::new(None, Types::read("message").unwrap());
+    let uninterested = Mailbox::new(None, Types::read("message").unwrap(), 0);
     uninterested.caught_up();
     uninterested.put_piece(Kind::Stream, || panic!("made for nobody"));
     behind.put_piece(Kind::Stream, || Some(&piece));
@@ -98,7 +98,7 @@ fn pieces_are_for_live_readers_who_want_them() {
 fn what_is_in_a_closed_mailbox_is_still_taken_and_nothing_follows() {
     let mailbox = live();
     mailbox.put(&told("x"));
-    mailbox.close(Closed::Gone);
+    mailbox.close(Closed::Gone { at: 7 });
     mailbox.put(&told("too late"));
     assert_eq!(take(&mailbox), Poll::Ready((Found::Frames, 1)));
     assert_eq!(take(&mailbox), Poll::Ready((Found::End, 0)));
@@ -134,4 +134,18 @@ async fn a_sleeping_reader_is_woken_by_what_comes_by_the_end_and_by_being_cut_of
         act(&mailbox);
         assert_eq!(reader.await.unwrap(), expected);
     }
+}
+
+#[test]
+fn the_end_of_a_namesake_ends_nothing_and_what_was_missed_meanwhile_is_read() {
+    let mailbox = mailbox();
+    mailbox.end_with(&told("x"));
+    mailbox.put(&told("y"));
+    mailbox.is_there(7);
+    assert_eq!(mailbox.caught_up(), Caught::Behind);
+    assert_eq!(mailbox.caught_up(), Caught::Up);
+    mailbox.end_with(&told("x"));
+    assert_eq!(take(&mailbox), Poll::Pending);
+    mailbox.end_with(&Told { position: 8, ..told("x") });
+    assert_eq!(take(&mailbox), Poll::Ready((Found::End, 0)));
 }

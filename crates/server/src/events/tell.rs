@@ -43,7 +43,7 @@ pub(super) fn of_world(change: WorldChange) -> Data {
 /// Tells of an event that this program cannot read.
 pub(super) fn unreadable(stored: &StoredEvent) -> Data {
     let text = format!(
-        "an event of type {} cannot be read by this program; update agent-world",
+        "an event of type {} cannot be read by this program; update agent-world, or look at what `agent-world verify` says",
         stored.sealed.kind
     );
     Data::System(System { code: "event_unreadable", text, ..System::default() })

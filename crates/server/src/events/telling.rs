@@ -28,6 +28,8 @@ const OVERHEAD: u64 = 96;
 /// What an event of the log became.
 #[derive(Debug)]
 pub(super) struct Told {
+    /// Where it stands in the log.
+    pub position: u64,
     pub world: WorldId,
     pub chat: Option<ChatId>,
     pub frames: Vec<Frame>,
@@ -82,14 +84,15 @@ impl Telling {
             Some(chat) => self.of_chat(chat, stored).await?,
             None => of_world(stored),
         };
-        let place = |index| Number::new(stored.position, index);
-        let fan_out = usize::try_from(FAN_OUT).unwrap_or(usize::MAX);
-        let frames = data.into_iter().take(fan_out).enumerate();
-        let frames = frames.map(|(index, data)| frame(stored, place(index), data));
+        let made = frames(stored, data).or_else(|error| {
+            tracing::error!(position = stored.position, %error, "an event cannot be encoded");
+            frames(stored, vec![tell::unreadable(stored)])
+        });
         Ok(Arc::new(Told {
+            position: stored.position,
             world: stored.world.clone(),
             chat: stored.chat.clone(),
-            frames: frames.collect::<Result<_, _>>()?,
+            frames: made?,
             ends,
         }))
     }
@@ -110,9 +113,30 @@ impl Telling {
             Happened::ChatDeleted { .. } => Ends::Chat,
             _ => Ends::Nothing,
         };
-        let facts = facts::gather(self.store.as_ref(), chat, recorded.seq, &recorded.event).await?;
+        let gathered = facts::gather(self.store.as_ref(), chat, recorded.seq, &recorded.event);
+        let facts = match gathered.await {
+            Ok(facts) => facts,
+            // Whoever waits for it to become readable waits for ever: the stream goes on without it.
+            Err(error) if is_lasting(&error) => {
+                tracing::error!(%chat, position = stored.position, %error, "an event cannot be told");
+                return Ok((vec![tell::unreadable(stored)], ends));
+            }
+            Err(error) => return Err(error),
+        };
         Ok((tell::of_chat(chat, &recorded, stored.glance.as_deref(), facts), ends))
     }
+}
+
+/// Whether asking again would fail the same way: what is stored cannot be read.
+pub(super) fn is_lasting(error: &Error) -> bool {
+    matches!(error, Error::Corrupt(_) | Error::Unreadable(_))
+}
+
+fn frames(stored: &StoredEvent, data: Vec<Data>) -> Result<Vec<Frame>, serde_json::Error> {
+    let fan_out = usize::try_from(FAN_OUT).unwrap_or(usize::MAX);
+    let numbered = data.into_iter().take(fan_out).enumerate();
+    let place = |index| Number::new(stored.position, index);
+    numbered.map(|(index, data)| frame(stored, place(index), data)).collect()
 }
 
 fn of_world(stored: &StoredEvent) -> (Vec<Data>, Ends) {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::held::Until;
 
@@ -37,6 +37,10 @@ impl Reach {
 pub(crate) struct Link {
     pub reach: Reach,
     requests: AtomicUsize,
+    /// Whether a write waits for the client.
+    writes: AtomicBool,
+    /// Whether it may do so without a bound of its own. It is idle all the same once its answer is made.
+    has_time: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -48,6 +52,10 @@ struct Inner {
     /// When it last began or ended an answer, or sent something. What a client sends does not count: it could dribble.
     moved: Instant,
     ends: Ends,
+    /// Pieces of answers that the client has to take before anything goes on.
+    offered: usize,
+    /// When it last took one, or was offered the first.
+    took: Instant,
 }
 
 impl Inner {
@@ -78,8 +86,16 @@ impl Link {
             kept: Vec::new(),
             moved: Instant::now(),
             ends: Ends::WithItself,
+            offered: 0,
+            took: Instant::now(),
         };
-        Self { reach, requests: AtomicUsize::new(0), inner: Mutex::new(inner) }
+        Self {
+            reach,
+            requests: AtomicUsize::new(0),
+            writes: AtomicBool::new(false),
+            has_time: AtomicBool::new(false),
+            inner: Mutex::new(inner),
+        }
     }
 
     /// It is at work until what is returned is dropped.
@@ -88,9 +104,37 @@ impl Link {
         Busy(Arc::clone(self))
     }
 
-    /// Nothing is answered, and nothing has moved for that long.
+    fn is_at_work(&self) -> bool {
+        self.requests.load(Ordering::Relaxed) > 0
+    }
+
+    /// Nothing is answered or waits for being sent, and nothing has moved for that long.
     pub fn is_idle(&self, long: Duration) -> bool {
-        self.requests.load(Ordering::Relaxed) == 0 && self.lock().moved.elapsed() >= long
+        !self.is_at_work()
+            && (!self.writes.load(Ordering::Relaxed) || self.has_time.load(Ordering::Relaxed))
+            && self.lock().moved.elapsed() >= long
+    }
+
+    /// The client is offered a piece of an answer, and has taken or refused it when what is returned is dropped.
+    pub fn offer(self: &Arc<Self>) -> Offer {
+        let mut inner = self.lock();
+        if inner.offered == 0 {
+            inner.took = Instant::now();
+        }
+        inner.offered += 1;
+        drop(inner);
+        Offer(Arc::clone(self))
+    }
+
+    /// The client was offered something, and has taken nothing for that long.
+    pub fn is_stuck(&self, long: Duration) -> bool {
+        let inner = self.lock();
+        inner.offered > 0 && inner.took.elapsed() >= long
+    }
+
+    /// Its client may leave an answer unread for as long as it is made: somebody else decides when that is too much.
+    pub fn leave_time(&self) {
+        self.has_time.store(true, Ordering::Relaxed);
     }
 
     /// Makes room for another connection: this one is counted elsewhere from now on.
@@ -143,25 +187,67 @@ impl Drop for Busy {
     }
 }
 
+/// A piece of an answer, until the client has taken it.
+#[derive(Debug)]
+pub(crate) struct Offer(Arc<Link>);
+
+impl Drop for Offer {
+    fn drop(&mut self) {
+        let mut inner = self.0.lock();
+        inner.offered = inner.offered.saturating_sub(1);
+        inner.took = Instant::now();
+    }
+}
+
 /// The bytes of a connection.
 #[derive(Debug)]
 pub(super) struct Wire {
     stream: TcpStream,
     link: Arc<Link>,
+    /// How long a write may stand still.
+    patience: Duration,
+    /// Runs while one does.
+    stalled: Option<Pin<Box<Sleep>>>,
     /// Dropped with the connection, which is how the server knows that it is gone.
     _alive: mpsc::Sender<()>,
 }
 
 impl Wire {
-    pub fn new(stream: TcpStream, link: Arc<Link>, alive: mpsc::Sender<()>) -> Self {
-        Self { stream, link, _alive: alive }
+    pub fn new(
+        stream: TcpStream,
+        link: Arc<Link>,
+        patience: Duration,
+        alive: mpsc::Sender<()>,
+    ) -> Self {
+        Self { stream, link, patience, stalled: None, _alive: alive }
     }
 
-    fn sent(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if matches!(written, Poll::Ready(Ok(1..))) {
-            self.link.moved();
+    /// What a write came to. One that stands still for too long has failed: what it holds is held for nobody.
+    fn sent(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        self.link.writes.store(written.is_pending(), Ordering::Relaxed);
+        if written.is_ready() {
+            self.stalled = None;
+            if matches!(written, Poll::Ready(Ok(1..))) {
+                self.link.moved();
+            }
+            return written;
         }
-        written
+        if self.link.has_time.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        match stalled.as_mut().poll(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(()) => {
+                tracing::debug!("a client takes nothing of what it is sent");
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
+        }
     }
 }
 
@@ -184,7 +270,7 @@ impl AsyncWrite for Wire {
     ) -> Poll<io::Result<usize>> {
         self.link.check_as_writer()?;
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.sent(written)
+        self.sent(context, written)
     }
 
     fn poll_write_vectored(
@@ -194,7 +280,7 @@ impl AsyncWrite for Wire {
     ) -> Poll<io::Result<usize>> {
         self.link.check_as_writer()?;
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.sent(written)
+        self.sent(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {

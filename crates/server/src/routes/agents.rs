@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agent_world_core::config::{self, World};
 use agent_world_core::ids::AgentId;
-use agent_world_runtime::WorldPart;
+use agent_world_runtime::{Error, WorldPart};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -80,6 +80,7 @@ async fn create_agent(
 ) -> Result<Response, Problem> {
     place::world(&app, &id).await?;
     let agent = new_agent(input)?;
+    agent.check_bounds(None).map_err(Error::from)?;
     let part = WorldPart { entity: "agent", action: "created", id: agent.id.as_str() };
     let world = place::change(&app, &id, &Wanted::Any, part, &who.name, |world| {
         if world.agent(&agent.id).is_some() {
@@ -149,7 +150,11 @@ async fn update_agent(
     let world = place::change(&app, &id, &wanted, part, &who.name, |world| {
         let agent = world.agents.iter_mut().find(|agent| agent.id.as_str() == name);
         match agent {
-            Some(agent) => input.clone().apply(agent),
+            Some(agent) => {
+                let before = agent.clone();
+                input.clone().apply(agent);
+                agent.check_bounds(Some(&before)).map_err(Error::from)?;
+            }
             None => return Err(unknown(world, &name)),
         }
         Ok(())

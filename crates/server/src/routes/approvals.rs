@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent_world_core::command::Claims;
 use agent_world_core::event::Decision;
 use agent_world_core::ids::ApprovalId;
-use agent_world_core::view::{ApprovalState, ApprovalView};
+use agent_world_core::view::ApprovalState;
 use agent_world_runtime::store::{ApprovalFilter, MessagePage, Scope};
 use agent_world_runtime::{FeedItem, Subscription};
 use axum::Json;
@@ -25,13 +25,13 @@ use crate::access::{Approver, Viewer};
 use crate::app::App;
 use crate::extract::{Body, Path, Query};
 use crate::problem::Problem;
-use crate::wire::{Approval, Decide, Message, Page, Wish, limit};
+use crate::wire::{Approval, BYTES, Decide, Message, Page, STEP, Wish, limit, size};
 
 /// Messages before a request that explain it.
 const CONTEXT: usize = 10;
 /// Seconds a reader may wait.
 const LONGEST_WAIT: u64 = 60;
-/// How often one page may look further where few requests fit; the next page goes on from there.
+/// How many times its length a page may look at where few requests fit; the next page goes on from there.
 const LOOKS: usize = 20;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -163,20 +163,32 @@ impl Inbox {
     }
 
     async fn page(&self, app: &App) -> Result<Page<Approval>, Problem> {
-        let mut found = Vec::new();
+        let (mut found, mut bytes, mut looked) = (Vec::new(), 0, 0);
         let mut after = self.after.clone();
-        let read = self.limit + 1;
-        for _ in 0..LOOKS {
-            let views = app.engine.store().approvals(&self.filter, after.as_ref(), read).await?;
-            let ended = views.len() < read;
-            after = views.last().map(|view| view.id.clone()).or(after);
-            found.extend(views.into_iter().filter(|view| self.stage.holds(&view.state)));
+        let most = LOOKS * (self.limit + 1);
+        let step = STEP.min(self.limit + 1);
+        while looked < most && bytes <= BYTES {
+            let views = app.engine.store().approvals(&self.filter, after.as_ref(), step).await?;
+            let mut ended = views.len() < step;
+            for (index, view) in views.iter().enumerate() {
+                looked += 1;
+                after = Some(view.id.clone());
+                if self.stage.holds(&view.state) {
+                    let approval = Approval::from_view(view);
+                    bytes += size(&approval);
+                    found.push(approval);
+                }
+                if bytes > BYTES {
+                    ended &= index + 1 == views.len();
+                    break;
+                }
+            }
             if ended || found.len() > self.limit {
-                return Ok(told(&found, self.limit));
+                return Ok(Page::cut(found, self.limit, |approval| approval.id.clone()));
             }
         }
-        // Not at the end: the page has room, and the next one goes on behind what was looked at.
-        Ok(Page { next: after.map(|id| id.to_string()), ..told(&found, self.limit) })
+        // Not at the end: there was enough to look at, and the next page goes on behind it.
+        Ok(Page { data: found, next: after.map(|id| id.to_string()) })
     }
 
     /// A page with something in it, or an empty one when the time is up or the server stops.
@@ -221,11 +233,6 @@ impl Inbox {
 enum Came {
     Something,
     Nothing,
-}
-
-fn told(found: &[ApprovalView], limit: usize) -> Page<Approval> {
-    let found = found.iter().map(Approval::from_view).collect();
-    Page::cut(found, limit, |approval: &Approval| approval.id.clone())
 }
 
 /// One request with the messages before it.

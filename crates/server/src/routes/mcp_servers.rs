@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agent_world_core::config::{self, World};
-use agent_world_runtime::WorldPart;
 use agent_world_runtime::tools::mcp::ServerHealth;
+use agent_world_runtime::{Error, WorldPart};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -93,6 +93,14 @@ async fn add_mcp_servers(
     let mut servers = import(input.written()?)?;
     for (name, server) in &mut servers {
         secrets::fill_in(name, server, stored.mcp_servers.get(name))?;
+    }
+    for (name, server) in &servers {
+        let checked = server.check_bounds(stored.mcp_servers.get(name));
+        let told = checked.map_err(|invalid| match &one {
+            Some(_) => invalid,
+            None => invalid.within("mcpServers", name),
+        });
+        told.map_err(Error::from)?;
     }
     let mut renewed = Vec::new();
     for (name, server) in &mut servers {

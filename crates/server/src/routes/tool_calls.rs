@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agent_world_core::ids::CallId;
 use agent_world_core::view::{CallView, ChatView};
-use agent_world_runtime::store::ResultPiece;
+use agent_world_runtime::store::{ResultPiece, Store};
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::access::Viewer;
 use crate::app::App;
 use crate::extract::{Path, Query};
 use crate::problem::Problem;
-use crate::wire::{Call, Page, Paging};
+use crate::wire::{BYTES, Call, Page, Paging, STEP, size};
 
 /// Characters of one piece of a result, unless said.
 const PIECE: u64 = 100_000;
@@ -53,9 +53,36 @@ async fn list(
     {
         return Err(unknown_cursor("after", id.as_str()));
     }
-    let found = store.calls(&chat.id, after.as_ref(), limit + 1).await?;
-    let calls = found.iter().map(|view| Call::from_view(&chat.id, view)).collect();
-    Ok(Json(Page::cut(calls, limit, |call: &Call| call.id.clone())))
+    Ok(Json(page(store.as_ref(), &chat, after, limit).await?))
+}
+
+/// A page that ends early where calls are large.
+async fn page(
+    store: &dyn Store,
+    chat: &ChatView,
+    mut after: Option<CallId>,
+    limit: usize,
+) -> Result<Page<Call>, Problem> {
+    let (mut data, mut bytes) = (Vec::new(), 0);
+    loop {
+        let step = STEP.min(limit - data.len());
+        let found = store.calls(&chat.id, after.as_ref(), step + 1).await?;
+        let mut left = found.len();
+        for view in found.iter().take(step) {
+            let call = Call::from_view(&chat.id, view);
+            bytes += size(&call);
+            data.push(call);
+            after = Some(view.id.clone());
+            left -= 1;
+            if bytes > BYTES {
+                break;
+            }
+        }
+        if left == 0 || data.len() >= limit || bytes > BYTES {
+            let next = after.filter(|_| left > 0).map(|id| id.to_string());
+            return Ok(Page { data, next });
+        }
+    }
 }
 
 /// One tool call.

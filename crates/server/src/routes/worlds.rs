@@ -123,6 +123,7 @@ async fn create(
     change.apply(&mut world)?;
     // Before a folder is made and keys are put away: a bad id must not become a path.
     world.check().map_err(Error::from)?;
+    world.check_bounds(None).map_err(Error::from)?;
     change.put_away(app, &id).await?;
     change.apply(&mut world)?;
     if world.working_directory.is_none()
@@ -233,6 +234,7 @@ async fn update_world(
     let mut trial = stored.clone();
     change.apply(&mut trial)?;
     trial.check().map_err(Error::from)?;
+    trial.check_bounds(Some(&stored)).map_err(Error::from)?;
     let renewed = change.put_away(&app, &stored.id).await?;
     let part = WorldPart { entity: "world", action: "updated", id: &id };
     let changed =

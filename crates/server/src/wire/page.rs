@@ -1,6 +1,8 @@
 //! Decides how lists are cut into pages: `?limit=&after=`, and the place to go on from.
 //! Used by every route that lists. Never skips: the next page begins right after the last thing of this one.
 
+use std::io;
+
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -8,6 +10,11 @@ use utoipa::{IntoParams, ToSchema};
 const DEFAULT: usize = 100;
 /// The most things of one page.
 pub(crate) const MOST: usize = 1_000;
+
+/// Bytes after which a page ends however few things it has: each may be large.
+pub(crate) const BYTES: usize = 8 * 1024 * 1024;
+/// Things that are read at once where each may be large.
+pub(crate) const STEP: usize = 16;
 
 /// Which part of a list is wanted.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -30,6 +37,26 @@ impl Paging {
 /// How many things a page has.
 pub(crate) fn limit(wanted: Option<usize>) -> usize {
     wanted.unwrap_or(DEFAULT).clamp(1, MOST)
+}
+
+/// How much of a page a thing takes.
+pub(crate) fn size(thing: &impl Serialize) -> usize {
+    let mut counted = Counted(0);
+    // Counting cannot fail; what cannot be written takes nothing.
+    serde_json::to_writer(&mut counted, thing).map_or(0, |()| counted.0)
+}
+
+struct Counted(usize);
+
+impl io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A part of a list.

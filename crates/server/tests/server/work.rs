@@ -10,6 +10,8 @@ mod chats;
 mod clients;
 #[path = "work/decisions.rs"]
 mod decisions;
+#[path = "work/large.rs"]
+mod large;
 #[path = "work/messages.rs"]
 mod messages;
 #[path = "work/repeating.rs"]

@@ -58,6 +58,19 @@ pub(super) fn reading(path: &Path, options: Options) -> Result<Connection, Error
     Ok(connection)
 }
 
+fn is_of_a_value(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+    };
+    matches!(
+        error,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | Utf8Error(..)
+    )
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
@@ -67,6 +80,8 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Error::Corrupt(error.to_string())
             }
+            // What is there is not what was written there; it stays so however often it is read.
+            None if is_of_a_value(&error) => Error::Corrupt(error.to_string()),
             _ => Error::Unavailable(error.to_string()),
         }
     }
