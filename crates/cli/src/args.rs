@@ -117,6 +117,9 @@ pub struct Serve {
     /// Where to listen; otherwise what the settings say, or 127.0.0.1:7420. Port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", env = "AGENT_WORLD_LISTEN")]
     pub listen: Option<std::net::SocketAddr>,
+    /// How people reach it, for links in what it sends; otherwise where it listens
+    #[arg(long, value_name = "URL", env = "AGENT_WORLD_PUBLIC_URL")]
+    pub public_url: Option<String>,
     /// The settings file, in place of agent-world.toml in the data and the current folder
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -313,9 +316,12 @@ pub struct CreateWorld {
     pub id: String,
     #[arg(long)]
     pub name: Option<String>,
-    /// An agent, with its model if it is not demo/demo; may be given several times. The first is the main agent
+    /// An agent, with its model if it is not demo/demo; may be given several times
     #[arg(long = "agent", value_name = "ID[:VENDOR/MODEL]", value_parser = new_agent)]
     pub agents: Vec<NewAgent>,
+    /// Who alone gets messages that address nobody; otherwise all agents do
+    #[arg(long, value_name = "AGENT")]
+    pub main_agent: Option<String>,
     /// What every agent is told first; otherwise its name, who else is there and how to speak to them
     #[arg(long, value_name = "TEXT")]
     pub instructions: Option<String>,
@@ -487,7 +493,8 @@ impl Arguments {
     pub fn wanted(self) -> (Option<PathBuf>, Command) {
         let Self { data, command } = self;
         let command = command.or_else(|| Self::parse_from(["agent-world", "serve"]).command);
-        let unasked = || Command::Serve(Serve { listen: None, config: None, open: false });
+        let unasked =
+            || Command::Serve(Serve { listen: None, public_url: None, config: None, open: false });
         (data, command.unwrap_or_else(unasked))
     }
 }

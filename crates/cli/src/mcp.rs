@@ -218,6 +218,7 @@ async fn change(
 ) -> Result<Exit> {
     let mut screen = Screen::stdout();
     let mut told = Vec::new();
+    let (data, before) = (session.data.path(), world.mcp_servers.clone());
     for (name, mut server) in servers {
         // What was put away for one server is no other's, also not for a file that guesses its name.
         if serde_json::to_string(&server)?.contains(secrets::REFERENCE) {
@@ -227,12 +228,21 @@ async fn change(
                 secrets::REFERENCE
             ));
         }
-        let away = secrets::put_away(session.data.path(), world.id.as_str(), &name, &mut server)?;
+        let away = secrets::put_away(data, world.id.as_str(), &name, &mut server)?;
         told.push((name.clone(), server.clone(), away));
         world.mcp_servers.insert(name, server);
     }
     let id = world.id.clone();
-    session.engine.update_world(world, &who()).await?;
+    let updated = session.engine.update_world(world, &who()).await;
+    for (name, server, _) in &told {
+        // Of what is not in force nothing is kept: the new keys where the change was refused, else those it replaced.
+        let gone = match (&updated, before.get(name)) {
+            (Ok(_), replaced) => replaced.map(secrets::named).unwrap_or_default(),
+            (Err(_), _) => secrets::named(server),
+        };
+        secrets::forget(data, id.as_str(), name, &gone)?;
+    }
+    updated?;
     for (name, server, away) in told {
         if json {
             screen.json(&wire::mcp_server(&name, &server))?;
@@ -260,7 +270,7 @@ async fn remove(session: &Session, mut world: World, name: &str, json: bool) -> 
     };
     let id = world.id.clone();
     session.engine.update_world(world, &who()).await?;
-    secrets::forget(session.data.path(), id.as_str(), name)?;
+    secrets::forget(session.data.path(), id.as_str(), name, &secrets::named(&server))?;
     let mut screen = Screen::stdout();
     if json {
         screen.json(&wire::mcp_server(name, &server))?;

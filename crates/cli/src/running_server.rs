@@ -25,8 +25,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct RunningServer {
     /// Where it is reached from this machine.
     pub url: String,
+    /// Where it listens; a server of an earlier version did not say.
+    #[serde(default)]
+    pub listen: Option<SocketAddr>,
     pub pid: u32,
     pub started_at: Timestamp,
+}
+
+impl RunningServer {
+    /// Other machines get to it, too.
+    pub fn is_reached_by_others(&self) -> bool {
+        self.listen.is_some_and(|address| !address.ip().is_loopback())
+    }
 }
 
 /// Whether somebody serves a data folder.
@@ -49,8 +59,12 @@ pub struct Announcement {
 
 /// Tells others of this process. Whoever holds the store replaces what an earlier one left.
 pub fn announce(data: &DataFolder, address: SocketAddr) -> Result<Announcement> {
-    let announced =
-        RunningServer { url: url(address), pid: std::process::id(), started_at: Timestamp::now() };
+    let announced = RunningServer {
+        url: url(address),
+        listen: Some(address),
+        pid: std::process::id(),
+        started_at: Timestamp::now(),
+    };
     let path = data.server();
     let new = path.with_extension("json.new");
     // Complete before it is there: nobody reads half of it.

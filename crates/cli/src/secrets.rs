@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use agent_world_core::binding::digest;
 use agent_world_core::config::{McpServer, McpTransport};
-use agent_world_server::is_secret;
+use agent_world_server::{is_secret, named_in};
 use anyhow::{Context as _, Result};
 
 pub use agent_world_server::REFERENCE;
@@ -33,7 +33,7 @@ pub fn variables(data: &Path) -> Result<Vec<(OsString, OsString)>> {
     Ok(secrets.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect())
 }
 
-/// Puts away what looks like a secret and leaves its name in its place. Says which names were given.
+/// Puts away what looks like a secret and leaves its name in its place, a new one every time. Says which keys these were.
 pub fn put_away(
     data: &Path,
     world: &str,
@@ -48,7 +48,7 @@ pub fn put_away(
     };
     let mut names = Vec::new();
     for (key, value) in written.iter_mut().filter(|(key, value)| is_secret(key, value)) {
-        let variable = variable(world, name, key);
+        let variable = variable(world, name, key, rand::random());
         secrets.insert(variable.clone(), std::mem::take(value));
         *value = format!("${{{variable}}}");
         names.push(key.clone());
@@ -59,12 +59,15 @@ pub fn put_away(
     Ok(names)
 }
 
-/// Forgets what was put away for a server.
-pub fn forget(data: &Path, world: &str, name: &str) -> Result<()> {
+/// Forgets variables that were put away for a server. Those of others, which its settings may name since they were copied, stay.
+pub fn forget(data: &Path, world: &str, name: &str, variables: &[String]) -> Result<()> {
+    if variables.is_empty() {
+        return Ok(());
+    }
     let _held = hold(data)?;
     let mut secrets = read(data)?;
     let (before, prefix) = (secrets.len(), prefix(world, name));
-    secrets.retain(|variable, _| !variable.starts_with(&prefix));
+    secrets.retain(|variable, _| !(variables.contains(variable) && variable.starts_with(&prefix)));
     if secrets.len() < before { write(data, &secrets) } else { Ok(()) }
 }
 
@@ -90,8 +93,8 @@ impl agent_world_server::Secrets for Kept {
         put_away(&self.data, world, name, server).map_err(|error| format!("{error:#}"))
     }
 
-    fn forget(&self, world: &str, name: &str) -> Result<(), String> {
-        forget(&self.data, world, name).map_err(|error| format!("{error:#}"))
+    fn forget(&self, world: &str, name: &str, variables: &[String]) -> Result<(), String> {
+        forget(&self.data, world, name, variables).map_err(|error| format!("{error:#}"))
     }
 }
 
@@ -107,8 +110,19 @@ fn hold(data: &Path) -> Result<File> {
     held.with_context(|| format!("{} cannot be locked", path.display()))
 }
 
-fn variable(world: &str, server: &str, key: &str) -> String {
-    format!("{}{}_{}", prefix(world, server), plain(key), mark(&[key])).to_ascii_uppercase()
+// The number makes it a new name: what earlier settings name is not overwritten by a key whose settings may be refused.
+fn variable(world: &str, server: &str, key: &str, number: u64) -> String {
+    format!("{}{}_{}_{number:016x}", prefix(world, server), plain(key), mark(&[key]))
+        .to_ascii_uppercase()
+}
+
+/// The variables that a server's settings name.
+pub fn named(server: &McpServer) -> Vec<String> {
+    let values = match &server.transport {
+        McpTransport::Stdio { env, .. } => env,
+        McpTransport::Http { headers, .. } => headers,
+    };
+    values.values().flat_map(|value| named_in(value)).collect()
 }
 
 // Letters are lost on the way to a variable's name; the mark is of the names as they are written, so that no two
@@ -191,20 +205,33 @@ mod tests {
         assert!(written.contains(&format!("${{{}}}", name.to_str().unwrap())), "{written}");
         let mode = fs::metadata(data.path().join(NAME)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        forget(data.path(), "w", "git-hub").unwrap();
-        assert!(variables(data.path()).unwrap().is_empty());
+        let names = named(&one);
+        assert_eq!(names, [name.to_str().unwrap()]);
+        let mut other = server(&[("GITHUB_TOKEN", "ghp_9876543210abcdefghijABCDEFGHIJ543210")]);
+        put_away(data.path(), "w", "git-hub", &mut other).unwrap();
+        assert!(named(&other) != names, "an earlier one is not overwritten");
+        let value = |name: &str| {
+            let known = variables(data.path()).unwrap().into_iter();
+            known.filter(|(known, _)| known == name).map(|(_, value)| value).next()
+        };
+        assert_eq!(value(&names[0]).unwrap(), token);
+        forget(data.path(), "w", "git-hub", &names).unwrap();
+        assert_eq!(value(&names[0]), None);
+        forget(data.path(), "elsewhere", "git-hub", &named(&other)).unwrap();
+        assert!(value(&named(&other)[0]).is_some(), "it is not theirs to forget");
     }
 
     #[test]
     fn servers_of_like_names_do_not_share_a_secret() {
-        let all = [("a", "b_c"), ("a_b", "c"), ("a-b", "c")].map(|(w, s)| variable(w, s, "KEY"));
+        let all = [("a", "b_c"), ("a_b", "c"), ("a-b", "c")].map(|(w, s)| variable(w, s, "KEY", 1));
         assert!(all[0] != all[1] && all[1] != all[2], "{all:?}");
         let data = tempfile::tempdir().unwrap();
-        for name in ["x", "x_y"] {
+        let [x, _] = ["x", "x_y"].map(|name| {
             let mut one = server(&[("API_KEY", "sk-0123456789abcdef0123456789")]);
             put_away(data.path(), "w", name, &mut one).unwrap();
-        }
-        forget(data.path(), "w", "x").unwrap();
+            one
+        });
+        forget(data.path(), "w", "x", &named(&x)).unwrap();
         assert_eq!(variables(data.path()).unwrap().len(), 1);
     }
 

@@ -35,12 +35,16 @@ pub async fn run(data: DataFolder, wanted: Serve) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let settings = settings::read(&data)?;
     let address = wanted.listen.or(settings.server.listen).unwrap_or(USUAL);
+    let public_url = wanted.public_url.or_else(|| settings.server.public_url.clone());
+    if let Some(url) = &public_url {
+        check_public(url)?;
+    }
     let listener = listen(&data, address).await?;
     let address = listener.local_addr()?;
     let Some(session) = Session::work(data.clone()).await? else {
         return Err(in_use(&data).await);
     };
-    let server = Server::new(session.engine.clone(), options(&session));
+    let server = Server::new(session.engine.clone(), options(&session, public_url));
     if let Err(refused) = server.may_listen(address).await {
         session.engine.shutdown().await;
         return Err(refused.into());
@@ -50,7 +54,12 @@ pub async fn run(data: DataFolder, wanted: Serve) -> Result<Exit> {
     let stopping = server.stopping().clone();
     let mut serving = tokio::spawn(server.clone().serve(listener));
     let url = running_server::url(address);
-    if let Err(error) = welcome(&data, &settings, &url, is_first) {
+    let header = match server.wants_tokens().await? {
+        true => "-H \"Authorization: Bearer $TOKEN\" ",
+        false => "",
+    };
+    let hint = format!("curl {header}{url}/api/worlds");
+    if let Err(error) = welcome(&data, &settings, &url, hint, is_first) {
         tracing::warn!(%error, "nobody reads the screen");
     }
     tracing::info!(target: SERVER, %url, data = %data.path().display(), "started");
@@ -112,12 +121,32 @@ async fn in_use(data: &DataFolder) -> anyhow::Error {
     }
 }
 
-fn options(session: &Session) -> Options {
+/// Links begin with it, so it must be the beginning of one.
+fn check_public(url: &str) -> Result<()> {
+    let parsed = reqwest::Url::parse(url).ok();
+    let fits = parsed.is_some_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none()
+    });
+    if fits {
+        return Ok(());
+    }
+    bail!(
+        "the server's public_url is not the beginning of an address; write it as in https://agents.example.com"
+    )
+}
+
+fn options(session: &Session, public_url: Option<String>) -> Options {
     let local = Principal { name: who(), role: Role::Admin, proof: Proof::Local };
     Options {
         access: Access { local },
         workspace: Some(session.data.workspace()),
         data_folder: Some(session.data.path().to_owned()),
+        public_url,
         mcp: session.servers.clone(),
         secrets: Some(Arc::new(Kept::new(session.data.path()))),
         ..Options::default()
@@ -159,7 +188,13 @@ async fn stop(
     }
 }
 
-fn welcome(data: &DataFolder, settings: &Read, url: &str, is_first: bool) -> Result<()> {
+fn welcome(
+    data: &DataFolder,
+    settings: &Read,
+    url: &str,
+    hint: String,
+    is_first: bool,
+) -> Result<()> {
     let mut screen = Screen::stdout();
     screen.line(Tone::Name, &format!("agent-world listens on {url}"))?;
     let folder = data.path().display();
@@ -169,7 +204,7 @@ fn welcome(data: &DataFolder, settings: &Read, url: &str, is_first: bool) -> Res
         ("interface", format!("{url}/docs")),
         ("data", folder.to_string()),
         ("models", models(settings)),
-        ("try", format!("curl {url}/api/worlds")),
+        ("try", hint),
         ("", format!("agent-world{same} chat")),
         ("stop", "Ctrl-C".to_owned()),
     ];
@@ -198,8 +233,13 @@ fn models(settings: &Read) -> String {
 fn open_browser(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let nothing = Stdio::null;
-    let started =
-        Command::new(program).arg(url).stdin(nothing()).stdout(nothing()).stderr(nothing()).spawn();
+    // Let go of at once: a browser that were a descendant of this process would be taken for what an agent runs.
+    let started = Command::new("/bin/sh")
+        .args(["-c", "\"$0\" \"$1\" &", program, url])
+        .stdin(nothing())
+        .stdout(nothing())
+        .stderr(nothing())
+        .spawn();
     match started {
         Ok(mut child) => {
             std::thread::spawn(move || child.wait());

@@ -36,6 +36,8 @@ pub struct Read {
 pub struct Server {
     /// Where it listens.
     pub listen: Option<SocketAddr>,
+    /// How people reach it, such as `https://agents.example.com`, for links in what it sends.
+    pub public_url: Option<String>,
     /// What it logs, as in `AGENT_WORLD_LOG`.
     pub log: Option<String>,
     pub log_format: Option<Format>,

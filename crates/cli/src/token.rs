@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use agent_world_core::Timestamp;
 use agent_world_server::Role;
-use agent_world_server::tokens::{self, Issued, Token, Wanted};
+use agent_world_server::tokens::{self, Issued, Last, Left, Token, Wanted};
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::data::DataFolder;
 use crate::exit::Exit;
+use crate::running_server::{self, Found};
 use crate::screen::{Screen, Tone};
 use crate::setup::{open_to_look, who};
 use crate::words;
@@ -27,6 +28,9 @@ pub enum Command {
         json: bool,
     },
     /// Takes a token back; a running server refuses it within a second
+    ///
+    /// Without any token a server lets in everybody on its machine. The last one cannot be taken back while a server runs
+    /// that other machines reach.
     Revoke {
         /// Its name or its id
         #[arg(value_name = "NAME|ID")]
@@ -95,14 +99,16 @@ pub async fn run(data: DataFolder, wanted: Command) -> Result<Exit> {
         }
         Command::List { json } => list(&tokens::list(&store).await?, json)?,
         Command::Revoke { token, json } => {
-            tokens::revoke(&store, &token).await?;
-            let mut screen = Screen::stdout();
-            if json {
-                screen.json(&json!({ "revoked": token }))?;
-            } else {
-                let text = format!("{} is revoked", words::unbroken(&token));
-                screen.line(Tone::Plain, &text)?;
-            }
+            let last = match running_server::find(&data).await {
+                Found::Answering(server) | Found::Silent(server)
+                    if server.is_reached_by_others() =>
+                {
+                    Last::Stays
+                }
+                _ => Last::MayGo,
+            };
+            let left = tokens::revoke(&store, &token, last, Timestamp::now()).await?;
+            tell_of_revoked(&token, left, json)?;
         }
     }
     Ok(Exit::Done)
@@ -124,6 +130,20 @@ fn tell_of_new(issued: &Issued, json: bool) -> Result<()> {
     let mut aside = Screen::stderr();
     let about = format!("the token of {}; it is not shown again, so keep it safe", line(token));
     aside.line(Tone::Quiet, &about)?;
+    Ok(())
+}
+
+fn tell_of_revoked(token: &str, left: Left, json: bool) -> Result<()> {
+    let mut screen = Screen::stdout();
+    if json {
+        return Ok(screen.json(&json!({ "revoked": token, "last": left == Left::Nothing }))?);
+    }
+    screen.line(Tone::Plain, &format!("{} is revoked", words::unbroken(token)))?;
+    if left == Left::Nothing {
+        let text = "that was the last token: a server now lets in everybody on this machine, who may do everything; \
+                    `agent-world token create NAME --role admin` closes it again";
+        screen.line(Tone::Warning, text)?;
+    }
     Ok(())
 }
 

@@ -8,9 +8,10 @@ use std::path::Path;
 use agent_world_core::Timestamp;
 use agent_world_core::config::World;
 use agent_world_core::ids::{WorldId, is_slug};
+use agent_world_runtime::Error;
 use agent_world_runtime::transfer::{
-    Document, Imported, Literals, MissingSecret, differences, keep_literals, leave_out,
-    read_folder, replace_literals, switch_servers_off, write_folder,
+    Document, ImportError, Imported, Literals, MissingSecret, differences, keep_literals,
+    leave_out, read_folder, replace_literals, switch_servers_off, write_folder,
 };
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
@@ -126,7 +127,10 @@ pub async fn import(data: DataFolder, wanted: Import) -> Result<Exit> {
             if !wanted.trust {
                 switch_servers_off(&mut world);
             }
-            let imported = session.engine.import_settings(world, Vec::new(), &who()).await?;
+            let imported = session.engine.import_settings(world, Vec::new(), &who()).await;
+            let imported = imported.map_err(|error| {
+                taken(error, "change its settings with --update, or bring it in under another id with --as ID")
+            })?;
             tell(&imported, wanted.json)?;
         }
         (false, false) => {
@@ -142,12 +146,33 @@ pub async fn import(data: DataFolder, wanted: Import) -> Result<Exit> {
                 let usual = session.data.make_workspace(&id)?;
                 document.set_working_directory(&usual.display().to_string());
             }
-            let imported = session.engine.import(document, &who()).await?;
+            let way_out = match document.has_chats() {
+                // Chats keep their ids, so another id for the world does not help.
+                true => {
+                    "delete that one first; --as ID gives another id only to a file without chats, and --update changes \
+                         settings from a folder"
+                }
+                false => {
+                    "bring it in under another id with --as ID, or change its settings from a folder with --update"
+                }
+            };
+            let imported = session.engine.import(document, &who()).await;
+            let imported = imported.map_err(|error| taken(error, way_out))?;
             tell(&imported, wanted.json)?;
         }
     }
     session.engine.shutdown().await;
     Ok(Exit::Done)
+}
+
+/// Says what to do about a world that is there already.
+fn taken(error: ImportError, way_out: &str) -> anyhow::Error {
+    match error {
+        ImportError::Engine(Error::WorldExists(id)) => {
+            anyhow!("world {id} exists already; {way_out}")
+        }
+        error => error.into(),
+    }
 }
 
 fn folder(session: &Session, wanted: &Import) -> Result<World> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use agent_world_core::Timestamp;
 use agent_world_core::config::{Agent, SandboxMode, World};
-use agent_world_core::ids::WorldId;
+use agent_world_core::ids::{AgentId, WorldId};
 use agent_world_tools::sandbox::Support;
 use anyhow::{Context as _, Result, anyhow};
 
@@ -57,7 +57,7 @@ async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
     let agents = agents(&wanted);
     let id = WorldId::new(wanted.id);
     let mut world = World {
-        main_agent: agents.first().map(|agent| agent.id.clone()),
+        main_agent: wanted.main_agent.map(AgentId::new),
         default_model: Some(MODEL.to_owned()),
         agents,
         ..World::new(id.clone(), wanted.name.unwrap_or_else(|| id.to_string()), Timestamp::now())

@@ -1,8 +1,9 @@
 //! What all routes share: the engine, who may do what, and how the server behaves where a choice is reasonable.
 //! Made once by `Server`. Holds no rule and no conversation.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agent_world_runtime::Engine;
 use agent_world_runtime::tools::mcp;
@@ -28,6 +29,8 @@ pub struct Options {
     pub workspace: Option<PathBuf>,
     /// This program's own data: no world may work in it, but for the workspace.
     pub data_folder: Option<PathBuf>,
+    /// How people reach the server, such as `https://agents.example.com`; otherwise where it listens is taken for it.
+    pub public_url: Option<String>,
     /// What runs the MCP servers of worlds: the same that the engine has as a source of tools.
     pub mcp: Option<Arc<mcp::Servers>>,
     /// Where keys are kept that somebody writes into the settings of a server. Without it they are refused.
@@ -42,6 +45,9 @@ pub(crate) struct App {
     pub gate: Gate,
     pub workspace: Option<PathBuf>,
     pub data_folder: Option<PathBuf>,
+    public_url: Option<String>,
+    /// Where it listens, once it does.
+    address: OnceLock<SocketAddr>,
     pub mcp: Option<Arc<mcp::Servers>>,
     pub secrets: Option<Arc<dyn Secrets>>,
     pub stopping: CancellationToken,
@@ -67,6 +73,8 @@ impl App {
             access: options.access,
             workspace: options.workspace,
             data_folder: options.data_folder,
+            public_url: options.public_url,
+            address: OnceLock::new(),
             mcp: options.mcp,
             secrets: options.secrets,
             stopping,
@@ -78,4 +86,29 @@ impl App {
             _following,
         }
     }
+
+    /// Notes where the server listens. The first one stays.
+    pub fn listens_on(&self, address: SocketAddr) {
+        self.address.get_or_init(|| address);
+    }
+
+    /// A path as somebody outside finds it; the bare path where it is not known how the server is reached.
+    pub fn link(&self, path: &str) -> String {
+        let base = match (&self.public_url, self.address.get()) {
+            (Some(url), _) => url.trim_end_matches('/').to_owned(),
+            (None, Some(address)) => format!("http://{}", reachable(*address)),
+            (None, None) => String::new(),
+        };
+        format!("{base}{path}")
+    }
+}
+
+/// An address that stands for all of a machine's is none to connect to.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }

@@ -36,7 +36,7 @@ use utoipa_axum::router::OpenApiRouter;
 pub use access::{Access, Clock, Principal, Proof, Role, tokens};
 pub use app::Options;
 pub use limits::Limits;
-pub use secrets::{REFERENCE, Secrets, is_secret};
+pub use secrets::{REFERENCE, Secrets, is_secret, named_in};
 
 use app::App;
 

@@ -30,7 +30,7 @@ use crate::Server;
 use crate::held;
 use crate::limits::Limits;
 
-use link::Wire;
+use link::{Between, Wire};
 pub(crate) use link::{Link, Reach};
 use sending::Sending;
 
@@ -61,11 +61,18 @@ impl Server {
         Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
     }
 
+    /// Whether nobody gets in without a token.
+    pub async fn wants_tokens(&self) -> io::Result<bool> {
+        Ok(self.app.register.current().await.map_err(io::Error::other)?.any())
+    }
+
     /// Serves and delivers webhooks until [`Server::stopping`] is cancelled; then lets requests under way finish, and ends
     /// streams. Returns when no connection is left.
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
         let router = self.router();
-        self.may_listen(listener.local_addr()?).await?;
+        let address = listener.local_addr()?;
+        self.may_listen(address).await?;
+        self.app.listens_on(address);
         let (served, ()) =
             tokio::join!(self.clone().serve_routes(listener, router), self.deliver_webhooks());
         served
@@ -118,9 +125,9 @@ async fn welcome(listener: &TcpListener, house: Arc<House>, alive: mpsc::Sender<
     let places = Arc::new(Semaphore::new(count));
     let stopping = house.stopping.clone();
     loop {
-        let stream = tokio::select! {
+        let (stream, theirs) = tokio::select! {
             () = stopping.cancelled() => return,
-            stream = accept(listener) => stream,
+            accepted = accept(listener) => accepted,
         };
         // Where there is none, this connection waits, and those after it in the system's queue.
         let place = tokio::select! {
@@ -128,10 +135,12 @@ async fn welcome(listener: &TcpListener, house: Arc<House>, alive: mpsc::Sender<
             place = place(&house, &places) => place,
         };
         let Some(place) = place else { return };
+        // One that has no address any more is over before it began.
+        let Ok(ours) = stream.local_addr() else { continue };
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection cannot be told to send at once");
         }
-        let link = Arc::new(Link::new(house.reach, place));
+        let link = Arc::new(Link::new(house.reach, Between { theirs, ours }, place));
         tokio::spawn(converse(Arc::clone(&house), stream, link, alive.clone()));
     }
 }
@@ -151,10 +160,10 @@ async fn place(house: &House, places: &Arc<Semaphore>) -> Option<OwnedSemaphoreP
     }
 }
 
-async fn accept(listener: &TcpListener) -> TcpStream {
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return stream,
+            Ok(accepted) => return accepted,
             // The client has gone away before it was its turn.
             Err(error) if is_of_the_client(&error) => {}
             Err(error) => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent_world_core::Timestamp;
 use agent_world_runtime::store::Memory;
 use agent_world_runtime::{Engine, store::Store};
 use axum::extract::ws::{Message, WebSocketUpgrade};
@@ -17,7 +18,8 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite;
 
 use super::*;
-use crate::access::{Role, Viewer, tokens};
+use crate::access::tokens::{self, Last};
+use crate::access::{Role, Viewer};
 use crate::app::App;
 use crate::{Options, described};
 
@@ -71,7 +73,7 @@ impl Stage {
     async fn token(&self, name: &str, role: Role) -> String {
         let wanted =
             tokens::Wanted { name: name.to_owned(), role, expires_at: None, by: "t".to_owned() };
-        let issued = tokens::create(&*self.store, wanted, agent_world_core::Timestamp::now()).await;
+        let issued = tokens::create(&*self.store, wanted, Timestamp::now()).await;
         self.server.app.register.forget();
         issued.unwrap().text
     }
@@ -378,7 +380,7 @@ async fn open_streams_end_when_their_token_is_revoked_and_others_go_on() {
     let (mut socket, _) = socket_of(&ada).await.unwrap();
     // Who was let in because there were no tokens has to go as well.
     assert_eq!(timeout(DEADLINE, local.chunk()).await.expect("it ends").unwrap(), None);
-    tokens::revoke(&*stage.store, "ada").await.unwrap();
+    tokens::revoke(&*stage.store, "ada", Last::MayGo, Timestamp::now()).await.unwrap();
     assert_eq!(timeout(DEADLINE, of_ada.chunk()).await.expect("it ends").unwrap(), None);
     let ended = timeout(DEADLINE, socket.next()).await.expect("the socket ends");
     assert!(!matches!(ended, Some(Ok(_))), "{ended:?}");
@@ -404,11 +406,11 @@ async fn beyond_this_machine_nobody_is_let_in_without_a_token() {
         expires_at: None,
         by: "t".to_owned(),
     };
-    let issued = tokens::create(&*store, wanted, agent_world_core::Timestamp::now()).await.unwrap();
+    let issued = tokens::create(&*store, wanted, Timestamp::now()).await.unwrap();
     let stage = Stage::start_on("0.0.0.0:0", Arc::clone(&store), Limits::default()).await;
     let ask = || client().get(stage.url("/api/me")).bearer_auth(&issued.text).send();
     assert_eq!(ask().await.unwrap().status(), 200);
-    tokens::revoke(&*store, "ada").await.unwrap();
+    tokens::revoke(&*store, "ada", Last::MayGo, Timestamp::now()).await.unwrap();
     let shut = async {
         while ask().await.unwrap().status() != 401 {
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -75,6 +75,11 @@ impl Problem {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
+    /// Nothing was done, and it is known that nothing was. What failed on our side may have taken effect.
+    pub fn is_refusal(&self) -> bool {
+        self.status().is_client_error()
+    }
+
     pub fn code(&self) -> &str {
         &self.code
     }

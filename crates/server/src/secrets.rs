@@ -2,6 +2,7 @@
 //! Used by the routes that take settings of servers. Settings are shown, exported and logged: they only name a key, and the
 //! program that runs the server keeps it.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use agent_world_core::config::{McpServer, McpTransport, SET};
@@ -19,7 +20,8 @@ const MASKED: &str = "[secret masked: ";
 /// Keeps keys that must not stand in a world's settings. May take the time of a small file.
 pub trait Secrets: Debug + Send + Sync {
     /// Puts away what [`is_secret`] and leaves its name in its place: a variable that begins with [`REFERENCE`]. Says
-    /// which keys of `env` or `headers` these were.
+    /// which keys of `env` or `headers` these were. The name is a new one every time: which key is in force is decided by
+    /// the settings that come to be stored, so one that is put away for settings which are then refused must change none.
     ///
     /// # Errors
     /// In words for the log; they never quote a key.
@@ -30,11 +32,11 @@ pub trait Secrets: Debug + Send + Sync {
         server: &mut McpServer,
     ) -> Result<Vec<String>, String>;
 
-    /// Forgets what was put away for a server.
+    /// Forgets variables that were put away for a server, and none that were put away for another.
     ///
     /// # Errors
     /// In words for the log.
-    fn forget(&self, world: &str, name: &str) -> Result<(), String>;
+    fn forget(&self, world: &str, name: &str, variables: &[String]) -> Result<(), String>;
 }
 
 /// Whether a variable or header holds a key. A value that names a variable holds none.
@@ -49,14 +51,21 @@ pub(crate) fn fill_in(
     server: &mut McpServer,
     stored: Option<&McpServer>,
 ) -> Result<(), Problem> {
-    let known = stored.map(values);
-    let known = |key: &str| known.and_then(|known| known.get(key));
     let refused = |why: String| {
         Problem::unprocessable("mcp_server_invalid", format!("server `{name}` {why}"))
             .with("server", name)
     };
+    let moved = stored.is_some_and(|stored| has_moved(server, stored));
+    let known = stored.map(values);
+    let known = |key: &str| known.and_then(|known| known.get(key));
     for (key, value) in values_mut(server) {
         match known(key) {
+            Some(stored) if moved && (value == SET || value == stored && is_kept(stored)) => {
+                return Err(refused(format!(
+                    "is another program or at another host than before, and what is kept for `{key}` does not go there; \
+                     send the value of `{key}` again, or leave it out"
+                )));
+            }
             Some(stored) if value == SET => value.clone_from(stored),
             None if value == SET => {
                 return Err(refused(format!("has no value for `{key}` yet; send one")));
@@ -80,6 +89,34 @@ pub(crate) fn fill_in(
     Ok(())
 }
 
+/// Whether what was given to a server would now reach somebody else: another host, or another program. Arguments of a
+/// program may change: they say what it does, and whoever changes them runs the same program.
+fn has_moved(server: &McpServer, stored: &McpServer) -> bool {
+    match (&server.transport, &stored.transport) {
+        (
+            McpTransport::Stdio { command, cwd, .. },
+            McpTransport::Stdio { command: before, cwd: cwd_before, .. },
+        ) => {
+            let depends_on_folder = command.contains('/') && !command.starts_with('/');
+            command != before || depends_on_folder && cwd != cwd_before
+        }
+        (McpTransport::Http { url, .. }, McpTransport::Http { url: before, .. }) => {
+            url != before && origin(url).is_none_or(|now| origin(before) != Some(now))
+        }
+        _ => true,
+    }
+}
+
+/// Scheme, host and port. None for what cannot be read, which is then like nothing else.
+fn origin(url: &str) -> Option<(String, String, u16)> {
+    let url = reqwest::Url::parse(url).ok()?;
+    Some((url.scheme().to_owned(), url.host_str()?.to_owned(), url.port_or_known_default()?))
+}
+
+fn is_kept(value: &str) -> bool {
+    value.contains(REFERENCE)
+}
+
 fn foreign() -> String {
     format!(
         "names a variable that begins with {REFERENCE}, which are kept for keys that were put away; write the key \
@@ -87,52 +124,104 @@ fn foreign() -> String {
     )
 }
 
-/// Puts away the keys of a server that somebody sent. Says whether there were any.
-pub(crate) async fn put_away(
+/// A server that somebody sent, with its keys put away.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    as_sent: McpServer,
+    /// By which variables its keys are named now.
+    away: BTreeMap<String, String>,
+}
+
+impl Sent {
+    /// Puts away the keys of a server.
+    pub async fn put_away(
+        app: &App,
+        world: &str,
+        name: &str,
+        server: McpServer,
+    ) -> Result<Self, Problem> {
+        let mut sent = Self { as_sent: server, away: BTreeMap::new() };
+        if !values(&sent.as_sent).iter().any(|(key, value)| is_secret(key, value)) {
+            return Ok(sent);
+        }
+        let Some(secrets) = app.secrets.clone() else {
+            let detail = format!(
+                "server `{name}` is given a key, and this program has no place to keep one; put it into the environment \
+                 and write ${{NAME}}"
+            );
+            return Err(Problem::unprocessable("keys_not_kept", detail).with("server", name));
+        };
+        let (world, name, mut server) = (world.to_owned(), name.to_owned(), sent.as_sent.clone());
+        let work = tokio::task::spawn_blocking(move || {
+            secrets.put_away(&world, &name, &mut server).map(|keys| (keys, server))
+        });
+        let (keys, named) = work.await.map_err(Problem::internal)?.map_err(Problem::internal)?;
+        let named = values(&named).iter().filter(|(key, _)| keys.contains(key));
+        sent.away = named.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Ok(sent)
+    }
+
+    /// As it is to stand in the settings, in place of what stands there.
+    pub fn settled(&self, name: &str, stored: Option<&McpServer>) -> Result<McpServer, Problem> {
+        let mut server = self.as_sent.clone();
+        // Only now, on what is replaced: what was kept a moment ago may be forgotten by now.
+        fill_in(name, &mut server, stored)?;
+        for (key, variable) in &self.away {
+            values_mut(&mut server).insert(key.clone(), variable.clone());
+        }
+        Ok(server)
+    }
+
+    /// Forgets its keys again: nothing came of it.
+    pub async fn take_back(&self, app: &App, world: &str, name: &str) {
+        let variables = self.away.values().flat_map(|value| named_in(value)).collect();
+        forget(app, world, name, variables).await;
+    }
+}
+
+/// Forgets what no server of this name has any more. What a crash leaves behind is named by nothing.
+pub(crate) async fn forget_replaced(
     app: &App,
     world: &str,
     name: &str,
-    server: &mut McpServer,
-) -> Result<bool, Problem> {
-    let found = values(server).iter().any(|(key, value)| is_secret(key, value));
-    if !found {
-        return Ok(false);
-    }
-    let Some(secrets) = app.secrets.clone() else {
-        let detail = format!(
-            "server `{name}` is given a key, and this program has no place to keep one; put it into the environment and \
-             write ${{NAME}}"
-        );
-        return Err(Problem::unprocessable("keys_not_kept", detail).with("server", name));
+    before: Option<&McpServer>,
+    after: Option<&McpServer>,
+) {
+    let named = |server: Option<&McpServer>| -> Vec<String> {
+        let values = server.into_iter().flat_map(|server| values(server).values());
+        values.flat_map(|value| named_in(value)).collect()
     };
-    let (world, name, mut sent) = (world.to_owned(), name.to_owned(), server.clone());
-    let work = tokio::task::spawn_blocking(move || {
-        secrets.put_away(&world, &name, &mut sent).map(|_| sent)
-    });
-    *server = work.await.map_err(Problem::internal)?.map_err(Problem::internal)?;
-    Ok(true)
+    let in_use = named(after);
+    let gone = named(before).into_iter().filter(|variable| !in_use.contains(variable)).collect();
+    forget(app, world, name, gone).await;
 }
 
-/// Forgets the keys of a server that is gone. What stays behind is named by nothing.
-pub(crate) async fn forget(app: &App, world: &str, name: &str) {
-    let Some(secrets) = app.secrets.clone() else {
+async fn forget(app: &App, world: &str, name: &str, variables: Vec<String>) {
+    let Some(secrets) = app.secrets.clone().filter(|_| !variables.is_empty()) else {
         return;
     };
     let (world, name) = (world.to_owned(), name.to_owned());
-    let work = tokio::task::spawn_blocking(move || secrets.forget(&world, &name));
+    let work = tokio::task::spawn_blocking(move || secrets.forget(&world, &name, &variables));
     if let Err(error) = work.await.map_err(|error| error.to_string()).flatten() {
-        tracing::error!(error, "the keys of a server that was removed cannot be forgotten");
+        tracing::error!(error, "keys that no server needs any more cannot be forgotten");
     }
 }
 
-fn values(server: &McpServer) -> &std::collections::BTreeMap<String, String> {
+/// The variables of put away keys that a value names.
+pub fn named_in(value: &str) -> Vec<String> {
+    let named = value.split("${").skip(1).filter_map(|rest| rest.split_once('}'));
+    let named = named.map(|(variable, _)| variable.to_owned());
+    named.filter(|variable| format!("${{{variable}").starts_with(REFERENCE)).collect()
+}
+
+fn values(server: &McpServer) -> &BTreeMap<String, String> {
     match &server.transport {
         McpTransport::Stdio { env, .. } => env,
         McpTransport::Http { headers, .. } => headers,
     }
 }
 
-fn values_mut(server: &mut McpServer) -> &mut std::collections::BTreeMap<String, String> {
+fn values_mut(server: &mut McpServer) -> &mut BTreeMap<String, String> {
     match &mut server.transport {
         McpTransport::Stdio { env, .. } => env,
         McpTransport::Http { headers, .. } => headers,

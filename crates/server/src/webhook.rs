@@ -1,5 +1,5 @@
 //! Tells people where they are that something waits for them: each new request for approval is posted to the addresses
-//! that admins named.
+//! that admins named, and what came of it to those that ask for that.
 //! The routes here are for admins; `delivery` follows the log and sends. A webhook only tells: nothing it is answered with
 //! decides anything.
 
@@ -37,8 +37,12 @@ const MOST: usize = 100;
 /// What can be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub(crate) enum EventType {
+    /// An agent asks for something.
     #[serde(rename = "approval.requested")]
     ApprovalRequested,
+    /// What it asked for was decided, has expired or was withdrawn: nobody needs to look at it any more.
+    #[serde(rename = "approval.decided")]
+    ApprovalDecided,
 }
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -50,7 +54,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 struct NewWebhook {
     /// `https://...`; `http://` only together with `allow_private`.
     url: String,
-    /// What is told of; everything there is unless said.
+    /// What is told of; `approval.requested` alone unless said.
     #[serde(default)]
     #[schema(required = false)]
     events: Option<Vec<EventType>>,
@@ -126,8 +130,10 @@ async fn list(State(app): State<Arc<App>>, _: Admin) -> Result<Json<Page<Webhook
     Ok(Json(Page { data, next: None }))
 }
 
-/// Names an address that is told of new requests for approval.
+/// Names an address that is told of new requests for approval, and with `events` also of what came of them.
 ///
+/// The body is `{id, type, created_at, data: {approval, link}}`; the link leads to the approval, from the server's public
+/// address on where that is known.
 /// Each delivery is a POST with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of Standard Webhooks,
 /// signed with the secret. It is repeated until it is answered with 2xx, so the same `webhook-id` may come more than once.
 #[utoipa::path(post, path = "/api/webhooks", operation_id = "create_webhook", tag = "webhooks", request_body = NewWebhook, responses(
@@ -196,9 +202,10 @@ fn check(new: &NewWebhook) -> Result<(), Problem> {
         return Err(refused("url", why.to_owned()));
     }
     match &new.events {
-        Some(events) if events.is_empty() => {
-            Err(refused("events", "name at least one event, or leave it out for all".to_owned()))
-        }
+        Some(events) if events.is_empty() => Err(refused(
+            "events",
+            "name at least one event, or leave it out for `approval.requested`".to_owned(),
+        )),
         _ => Ok(()),
     }
 }

@@ -10,6 +10,8 @@ pub(crate) mod family;
 #[cfg(target_os = "linux")]
 pub(crate) mod message;
 #[cfg(target_os = "linux")]
+mod peer;
+#[cfg(target_os = "linux")]
 pub(crate) mod record;
 #[cfg(target_os = "linux")]
 mod supervisor;
@@ -19,6 +21,8 @@ mod target;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+#[cfg(target_os = "linux")]
+pub use peer::{Peer, peer};
 #[cfg(target_os = "linux")]
 pub use record::{Leftover, end_leftovers};
 
@@ -122,4 +126,20 @@ pub struct Leftover {
 #[cfg(not(target_os = "linux"))]
 pub fn end_leftovers(_folder: &std::path::Path) -> std::io::Result<Vec<Leftover>> {
     Ok(Vec::new())
+}
+
+/// Who is at the other end of a connection.
+#[cfg(not(target_os = "linux"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    Own,
+    Other,
+    Gone,
+    Unclear,
+}
+
+/// Nobody can be told apart on this system.
+#[cfg(not(target_os = "linux"))]
+pub fn peer(_theirs: std::net::SocketAddr, _ours: std::net::SocketAddr) -> Peer {
+    Peer::Other
 }

@@ -15,7 +15,8 @@ use crate::setup::who;
 use crate::{words, work};
 
 const HELP: &str = "\
-A line is a message to the main agent; begin it with @bob to speak to bob, or @ada @bob to both.
+A line is a message to the world's main agent, or to all agents where it has none; begin it with @bob to speak to bob
+alone, or with @ada @bob to both.
 /approvals  what waits for you; asks again about what you put off
 /stop       stops the agents of this chat and withdraws what waits (so does Ctrl-C while they work)
 /retry      takes a failed turn up again

@@ -4,7 +4,8 @@
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::stage::House;
+use crate::asking::{call, script, text, trusted};
+use crate::stage::{Chat, House};
 
 #[tokio::test]
 async fn what_a_proxy_handed_on_needs_a_token() {
@@ -16,6 +17,72 @@ async fn what_a_proxy_handed_on_needs_a_token() {
     house.token = Some(house.make_token("maria", "viewer").await);
     let request = house.request(Method::GET, "/api/me").header("x-forwarded-for", "203.0.113.9");
     assert_eq!(house.send(request).await.is(200).json()["name"], "maria");
+}
+
+/// A world whose agent may do everything, the network included.
+async fn reckless(house: &House, id: &str, mode: &str) -> Chat {
+    let mut settings = trusted();
+    settings["sandbox"] = json!({"mode": mode, "network": true});
+    house.world(id, &["ada"], settings).await
+}
+
+#[tokio::test]
+async fn what_an_agent_runs_cannot_decide_for_people() {
+    let mut house = House::open().await;
+    let careful = house.world("careful", &["bob"], json!({})).await;
+    house.say_and_settle(&careful, &script("touch decided")).await;
+    let waiting = house.waiting(&careful).await.remove(0);
+    let path = format!("/api/approvals/{}", text(&waiting, "id"));
+    let (url, host) = (format!("{}{path}", house.url), house.url.replace("http://", ""));
+    let body = r#"{"decision": "approve"}"#;
+    let kind = "content-type: application/json";
+    let curl = format!("curl -s -X POST -H '{kind}' -d '{body}' {url}");
+    let request = format!(
+        "POST {path} HTTP/1.1\\r\\nhost: {host}\\r\\n{kind}\\r\\ncontent-length: {}\\r\\n\\r\\n{body}",
+        body.len()
+    );
+    let socket = format!("/dev/tcp/{}", host.replace(':', "/"));
+    for (world, mode) in [("confined", "on"), ("free", "off")] {
+        let chat = reckless(&house, world, mode).await;
+        for attempt in [
+            curl.clone(),
+            // Left behind by its parent.
+            format!("({curl} > answer; touch there) & wait; cat answer"),
+            format!("setsid -w sh -c \"{}\"", curl.replace('"', "\\\"")),
+        ] {
+            house.say_and_settle(&chat, &script(&attempt)).await;
+            let words = house.last_words(&chat).await;
+            assert!(words.contains("own_program_refused"), "{mode}: {attempt}: {words}");
+        }
+        // Said, and gone before anybody can look.
+        house.say_and_settle(&chat, &script(&format!("printf '{request}' > {socket}"))).await;
+        let health = format!("curl -s {}/healthz", house.url);
+        house.say_and_settle(&chat, &script(&health)).await;
+        assert!(house.last_words(&chat).await.contains("ok"), "what shows nothing is shown");
+    }
+    assert_eq!(text(&house.approval(&waiting).await, "state"), "pending");
+
+    // A person's program gets in, also while one of an agent's runs.
+    let chat = house.another_chat(&Chat { world: "free".to_owned(), ..careful.clone() }).await;
+    let long = json!({"script": "touch begun; until [ -e ended ]; do sleep 0.02; done", "blocking": false});
+    house.say(&chat, &call("shell_cmd", long)).await;
+    let folder = house.get("/api/worlds/free").await.is(200).json();
+    let folder = std::path::PathBuf::from(text(&folder, "working_directory"));
+    crate::asking::until("a command that runs", || folder.join("begun").exists()).await;
+    let mut own = tokio::process::Command::new("curl");
+    own.args(["-s", "-X", "POST", "-H", kind, "-d", body, &url]);
+    let answer = String::from_utf8(own.output().await.unwrap().stdout).unwrap();
+    assert!(answer.contains("\"approved\""), "{answer}");
+    assert_eq!(text(&house.approval(&waiting).await, "state"), "approved");
+
+    // With a token it is the token that counts.
+    let token = house.make_token("ada", "viewer").await;
+    house.token = Some(house.make_token("root", "admin").await);
+    let free = house.another_chat(&chat).await;
+    let me = format!("curl -s -H 'authorization: Bearer {token}' {}/api/me", house.url);
+    house.say_and_settle(&free, &script(&me)).await;
+    assert!(house.last_words(&free).await.contains("viewer"));
+    std::fs::write(folder.join("ended"), "").unwrap();
 }
 
 #[tokio::test]

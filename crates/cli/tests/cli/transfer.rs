@@ -31,7 +31,8 @@ fn a_world_moves_to_another_machine_in_a_file() {
     for part in ["world", "granted", "chats", "results"] {
         assert_eq!(again[part], before[part], "{part}");
     }
-    there.run(&["import", &file]).with_code(1).warns("world demo exists already");
+    let taken = there.run(&["import", &file]).with_code(1).warns("world demo exists already");
+    taken.warns("delete that one first").warns("--as ID").warns("--update");
     there.run(&["import", &file, "--as", "other"]).with_code(1).warns("cannot get another id");
     let text = fs::read_to_string(&file).unwrap().replacen("touch made", "touch more", 1);
     let forged = here.write("forged.json", &text);
@@ -87,7 +88,8 @@ fn settings_are_edited_in_a_folder_and_taken_over() {
     home.run(&nothing).with_code(1).warns("world.toml: it has no field `turnlimit`");
     home.run(&["export", "lab", "--folder", "--out", folder]).succeeded();
     home.run(&["import", folder, "--as", "second"]).succeeded().says("imported world second");
-    home.run(&["import", folder]).with_code(1).warns("world lab exists already");
+    let taken = home.run(&["import", folder]).with_code(1).warns("world lab exists already");
+    taken.warns("--update").warns("--as ID");
     home.run(&["export", "lab", "--folder", "--out", home.path().to_str().unwrap()])
         .with_code(1)
         .warns("is not empty and holds no world.toml");

@@ -11,7 +11,7 @@ fn a_world_can_be_made_used_shown_and_deleted() {
     home.run(&["send", "--approve", "all", "run touch made"]).succeeded().says("eve: ");
     assert!(home.path().join("workspace/lab/made").exists());
     let shown = home.run(&["world", "show", "lab"]).succeeded();
-    shown.says("The lab").says("agent eve").says("main agent").says("chat chat_");
+    shown.says("The lab").says("agent eve").does_not_say("main agent").says("chat chat_");
     let json = home.run(&["world", "show", "lab", "--json"]).succeeded().json();
     assert_eq!(json[0]["agents"][0]["id"], "eve");
     assert_eq!(json[0]["chats"].as_array().unwrap().len(), 1);
@@ -89,6 +89,20 @@ fn agents_are_told_who_they_are_unless_something_else_is_said() {
     let create =
         ["world", "create", "own", "--agent", "ada", "--instructions", "Be brief.", "--json"];
     home.run(&create).succeeded().says(r#""instructions":"Be brief.""#);
+}
+
+#[test]
+fn a_message_to_nobody_is_for_all_agents_unless_one_is_the_main_agent() {
+    let home = Home::new();
+    let create = ["world", "create", "lab", "--agent", "ada", "--agent", "bob"];
+    let made = home.run(&[&create[..], &["--json"]].concat()).succeeded().json();
+    assert_eq!(made[0]["main_agent"], serde_json::Value::Null);
+    home.run(&["send", "-w", "lab", "hello"]).succeeded().says("ada: ").says("bob: ");
+    let create = ["world", "create", "one", "--agent", "ada", "--agent", "bob", "--main-agent"];
+    home.run(&[&create[..], &["eve"]].concat()).with_code(1).warns("main_agent `eve`");
+    home.run(&[&create[..], &["bob"]].concat()).succeeded();
+    home.run(&["world", "show", "one"]).succeeded().says("main agent");
+    home.run(&["send", "-w", "one", "hello"]).succeeded().says("bob: ").does_not_say("ada: ");
 }
 
 #[test]

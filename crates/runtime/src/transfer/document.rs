@@ -138,7 +138,7 @@ impl Document {
     /// # Errors
     /// When it has chats: their logs name their world.
     pub fn rename(&mut self, id: &WorldId) -> Result<(), ImportError> {
-        if self.chats.as_ref().is_some_and(|chats| !chats.is_empty()) {
+        if self.has_chats() {
             let why = "its chats belong to its world, so it cannot get another id; leave that out, or take `chats`, \
                        `granted`, `revoked` and `results` out of the file";
             return Err(ImportError::Unreadable(why.to_owned()));
@@ -147,6 +147,10 @@ impl Document {
             fields.insert("id".to_owned(), Value::from(id.as_str()));
         }
         Ok(())
+    }
+
+    pub fn has_chats(&self) -> bool {
+        self.chats.as_ref().is_some_and(|chats| !chats.is_empty())
     }
 
     /// The world's id, as far as it can be one.

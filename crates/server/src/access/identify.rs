@@ -74,6 +74,11 @@ async fn admit(app: &App, parts: &Parts) -> Result<Option<Identity>, Problem> {
             // It did not come over a connection of ours: a program calls its own router.
             (None, None) => {}
         }
+        if let Some(link) = link
+            && let Err(problem) = origin::check_peer(link.peer().await)
+        {
+            return if showing == Showing::Public { Ok(None) } else { Err(problem) };
+        }
         let principal = app.access.local.clone();
         return Ok(Some(Identity { principal, pass: Pass::Local }));
     }

@@ -1,9 +1,10 @@
 //! Decides whether a request may come from where it says it comes from: no page of another site, and no name that was
-//! bent to point at this machine.
-//! Asked by `identify` before anything else. Looks at headers only.
+//! bent to point at this machine; without tokens no program that the server runs itself.
+//! Asked by `identify` before anything else. Looks at headers, and at what `listen` knows of the connection.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use agent_world_runtime::tools::launcher::Peer;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
@@ -102,6 +103,24 @@ pub(super) fn check_direct(headers: &HeaderMap) -> Result<(), Problem> {
     }
     let why = "a proxy handed the request on, and without tokens nobody can say whose it is";
     Err(refused_host(why))
+}
+
+/// Without tokens whoever is on this machine may do everything; what agents run there must not decide for people.
+pub(super) fn check_peer(peer: Peer) -> Result<(), Problem> {
+    let why = match peer {
+        Peer::Other => return Ok(()),
+        Peer::Own => {
+            "this request comes from a program that this server runs for an agent, which may not use it"
+        }
+        Peer::Gone => "whoever sent this request is gone, so nobody can say who it was",
+        Peer::Unclear => {
+            "this request may come from a program that this server runs for an agent: one of them hides what it does"
+        }
+    };
+    let detail = format!(
+        "{why}; people and their programs get in with a token: `agent-world token create NAME --role admin`"
+    );
+    Err(Problem::new(StatusCode::FORBIDDEN, "own_program_refused", detail))
 }
 
 fn refused_host(why: &str) -> Problem {

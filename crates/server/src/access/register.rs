@@ -3,6 +3,7 @@
 //! runs, so nothing is believed for long; and a store that does not answer lets nobody in after a while.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub(crate) struct Register {
     known: Mutex<Option<Arc<Known>>>,
     /// Held by the one who reads; the others wait for what it finds.
     reading: tokio::sync::Mutex<()>,
+    /// Whether there were any when they were last read.
+    had_any: AtomicBool,
     used: Mutex<HashMap<Fingerprint, Timestamp>>,
 }
 
@@ -72,6 +75,7 @@ impl Register {
             clock,
             known: Mutex::default(),
             reading: tokio::sync::Mutex::default(),
+            had_any: AtomicBool::new(false),
             used: Mutex::default(),
         }
     }
@@ -128,6 +132,11 @@ impl Register {
         let read_at = Instant::now();
         let found = tokens::all(&*self.store).await?;
         let any = !found.is_empty();
+        if self.had_any.swap(any, Ordering::Relaxed) && !any {
+            tracing::warn!(
+                "the last token was revoked: everybody on this machine may do everything, without one"
+            );
+        }
         let mut by_fingerprint = HashMap::new();
         for found in found {
             match found {

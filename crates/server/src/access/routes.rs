@@ -7,15 +7,17 @@ use agent_world_core::Timestamp;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::tokens::{self, Issued, Refusal, Token, Wanted};
+use super::tokens::{self, Issued, Last, Left, Refusal, Token, Wanted};
 use super::{Admin, Identity, Pass, Role, Viewer};
 use crate::app::App;
 use crate::extract::{Body, Query};
+use crate::listen::{Link, Reach};
 use crate::problem::Problem;
 use crate::wire::{Page, Paging};
 
@@ -97,26 +99,54 @@ async fn create(
     Ok((StatusCode::CREATED, Json(NewTokenIssued { token: text, about })))
 }
 
+/// What follows from taking the last token back.
+#[derive(Debug, Serialize, ToSchema)]
+struct LastRevoked {
+    /// That nobody needs a token any more, and what to do about it.
+    warning: &'static str,
+}
+
+const OPEN: &str = "that was the last token: from now on everybody on this machine may do everything, without one; \
+                    make another with `agent-world token create NAME --role admin` to close the server again";
+
 /// Takes a token back, by name or id. Its holder is refused from now on, and their open streams end.
+///
+/// Without any token the server is open to everybody on its machine; the answer says so. Where other machines reach the
+/// server, the last token that lets anybody in cannot be taken back.
 #[utoipa::path(delete, path = "/api/tokens/{token}", operation_id = "revoke_token", tag = "access",
     params(("token" = String, Path, description = "The token's name or id")),
     responses(
+        (status = 200, description = "It is revoked, and was the last one", body = LastRevoked),
         (status = 204, description = "It is revoked"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "It is the last one, and other machines reach the server", body = Problem, content_type = "application/problem+json"),
     ))]
 async fn revoke(
     Admin(principal): Admin,
     State(app): State<Arc<App>>,
+    link: Option<axum::Extension<Arc<Link>>>,
     token: Result<Path<String>, axum::extract::rejection::PathRejection>,
-) -> Result<StatusCode, Problem> {
+) -> Result<Response, Problem> {
     // What is no text cannot be anybody's name.
     let Ok(Path(token)) = token else {
         return Err(Problem::not_found("token_not_found", "there is no such token"));
     };
-    tokens::revoke(app.engine.store().as_ref(), &token).await?;
+    let last = match link {
+        Some(axum::Extension(link)) if link.reach == Reach::Beyond => Last::Stays,
+        _ => Last::MayGo,
+    };
+    let store = app.engine.store().as_ref();
+    let left = tokens::revoke(store, &token, last, app.register.now()).await?;
     app.register.forget();
     tracing::info!(%token, by = %principal.name, "a token was revoked");
-    Ok(StatusCode::NO_CONTENT)
+    Ok(match left {
+        Left::Tokens => StatusCode::NO_CONTENT.into_response(),
+        Left::Nothing => {
+            // Read at once, so that the log says it now and not with the next request.
+            app.register.current().await?;
+            Json(LastRevoked { warning: OPEN }).into_response()
+        }
+    })
 }
 
 impl From<Refusal> for Problem {
@@ -126,6 +156,7 @@ impl From<Refusal> for Problem {
             Refusal::Name(_) => Self::unprocessable("token_name_invalid", detail),
             Refusal::Expired(_) => Self::unprocessable("token_expiry_invalid", detail),
             Refusal::Exists(_) => Self::conflict("token_exists", detail),
+            Refusal::Last(_) => Self::conflict("last_token", detail),
             Refusal::Unknown(_) => Self::not_found("token_not_found", "there is no such token"),
             Refusal::Store(error) => error.into(),
         }

@@ -84,8 +84,30 @@ pub enum Refusal {
     Exists(String),
     #[error("there is no token {0}; `agent-world token list` shows those there are")]
     Unknown(String),
+    #[error(
+        "{0} is the last token that lets anybody in, and the server that runs can be reached by other machines; make \
+         another with `agent-world token create NAME --role admin`, or end the server first"
+    )]
+    Last(String),
     #[error(transparent)]
     Store(#[from] store::Error),
+}
+
+/// Whether the last token that lets somebody in may be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// Nobody but this machine reaches the server.
+    MayGo,
+    /// Other machines do, and nobody could come in any more.
+    Stays,
+}
+
+/// What there is once a token is taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    Tokens,
+    /// A server lets in whoever is at its machine, as admin.
+    Nothing,
 }
 
 pub(super) type Fingerprint = [u8; 32];
@@ -118,6 +140,19 @@ pub(super) enum Found {
     },
 }
 
+impl Found {
+    fn key(&self) -> &str {
+        match self {
+            Self::Readable { token, .. } => &token.id,
+            Self::Unreadable { key } => key,
+        }
+    }
+
+    fn is_usable(&self, now: Timestamp) -> bool {
+        matches!(self, Self::Readable { token, .. } if !token.is_expired(now))
+    }
+}
+
 /// Makes a token and stores what recognises it.
 pub async fn create(store: &dyn Store, wanted: Wanted, now: Timestamp) -> Result<Issued, Refusal> {
     check_name(&wanted.name)?;
@@ -146,14 +181,30 @@ pub async fn list(store: &dyn Store) -> Result<Vec<Token>, store::Error> {
 }
 
 /// Takes a token back, by its name or its id. Whoever holds it is refused within about a second.
-pub async fn revoke(store: &dyn Store, name_or_id: &str) -> Result<(), Refusal> {
-    for key in [name_or_id, &id_of(name_or_id)] {
-        // A document that cannot be read can be removed all the same.
-        if key.starts_with("tok_") && store.delete_document(KIND, key).await? {
-            return Ok(());
-        }
+pub async fn revoke(
+    store: &dyn Store,
+    name_or_id: &str,
+    last: Last,
+    now: Timestamp,
+) -> Result<Left, Refusal> {
+    let mut found = all(store).await?;
+    let id = id_of(name_or_id);
+    let is_meant = |found: &Found| found.key() == name_or_id || found.key() == id;
+    // A document that cannot be read can be removed all the same.
+    let Some(key) = found.iter().find(|found| is_meant(found)).map(|found| found.key().to_owned())
+    else {
+        return Err(Refusal::Unknown(name_or_id.to_owned()));
+    };
+    found.retain(|found| found.key() != key);
+    if last == Last::Stays && !found.iter().any(|found| found.is_usable(now)) {
+        return Err(Refusal::Last(name_or_id.to_owned()));
     }
-    Err(Refusal::Unknown(name_or_id.to_owned()))
+    if !store.delete_document(KIND, &key).await? {
+        return Err(Refusal::Unknown(name_or_id.to_owned()));
+    }
+    // Looked at again: somebody may have made or revoked another meanwhile.
+    let is_empty = store.documents(KIND, None, 1).await?.is_empty();
+    Ok(if is_empty { Left::Nothing } else { Left::Tokens })
 }
 
 /// Notes that a token was used, unless it was changed or revoked meanwhile.

@@ -35,11 +35,11 @@ async fn a_name_is_given_once_in_whatever_case_until_it_is_revoked() {
     let first = create(&store, wanted("Ada"), now).await.unwrap();
     let again = create(&store, wanted("aDA"), now).await.unwrap_err();
     assert!(matches!(again, Refusal::Exists(_)), "{again}");
-    revoke(&store, "ADA").await.unwrap();
-    assert!(matches!(revoke(&store, "ada").await, Err(Refusal::Unknown(_))));
+    revoke(&store, "ADA", Last::MayGo, now).await.unwrap();
+    assert!(matches!(revoke(&store, "ada", Last::MayGo, now).await, Err(Refusal::Unknown(_))));
     let second = create(&store, wanted("ada"), now).await.unwrap();
     assert_ne!(first.text, second.text);
-    revoke(&store, &second.token.id).await.unwrap();
+    revoke(&store, &second.token.id, Last::MayGo, now).await.unwrap();
     assert_eq!(list(&store).await.unwrap(), []);
 }
 
@@ -84,9 +84,27 @@ async fn a_use_that_is_noted_late_does_not_bring_a_revoked_token_back() {
     let store = Memory::new();
     let now = moment("2026-11-15T12:00:00Z");
     let issued = create(&store, wanted("ada"), now).await.unwrap();
-    revoke(&store, "ada").await.unwrap();
+    revoke(&store, "ada", Last::MayGo, now).await.unwrap();
     note_use(&store, &issued.token, &fingerprint(&issued.text), 1, now).await.unwrap();
     assert_eq!(list(&store).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn the_last_token_that_lets_anybody_in_stays_where_it_must() {
+    let store = Memory::new();
+    let now = moment("2026-11-15T12:00:00Z");
+    create(&store, wanted("ada"), now).await.unwrap();
+    let end = Some(moment("2026-11-15T13:00:00Z"));
+    create(&store, Wanted { expires_at: end, ..wanted("bob") }, now).await.unwrap();
+    let later = moment("2026-11-15T14:00:00Z");
+    // Bob's is there and lets nobody in any more.
+    let refused = revoke(&store, "ada", Last::Stays, later).await.unwrap_err();
+    assert!(matches!(refused, Refusal::Last(_)), "{refused}");
+    let unknown = revoke(&store, "eve", Last::Stays, later).await.unwrap_err();
+    assert!(matches!(unknown, Refusal::Unknown(_)), "{unknown}");
+    assert_eq!(list(&store).await.unwrap().len(), 2);
+    assert_eq!(revoke(&store, "bob", Last::Stays, later).await.unwrap(), Left::Tokens);
+    assert_eq!(revoke(&store, "ada", Last::MayGo, later).await.unwrap(), Left::Nothing);
 }
 
 #[test]

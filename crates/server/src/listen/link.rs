@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use agent_world_runtime::tools::launcher::{Peer, peer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::held::Until;
@@ -36,12 +37,22 @@ impl Reach {
 /// One connection, as long as it lasts.
 pub(crate) struct Link {
     pub reach: Reach,
+    between: Between,
+    /// Who is at the other end, once it is certain: a connection stays whose it is.
+    peer: OnceCell<Peer>,
     requests: AtomicUsize,
     /// Whether a write waits for the client.
     writes: AtomicBool,
     /// Whether it may do so without a bound of its own. It is idle all the same once its answer is made.
     has_time: AtomicBool,
     inner: Mutex<Inner>,
+}
+
+/// The two addresses of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Between {
+    pub theirs: SocketAddr,
+    pub ours: SocketAddr,
 }
 
 struct Inner {
@@ -80,7 +91,7 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    pub fn new(reach: Reach, place: OwnedSemaphorePermit) -> Self {
+    pub fn new(reach: Reach, between: Between, place: OwnedSemaphorePermit) -> Self {
         let inner = Inner {
             place: Some(place),
             kept: Vec::new(),
@@ -91,11 +102,27 @@ impl Link {
         };
         Self {
             reach,
+            between,
+            peer: OnceCell::new(),
             requests: AtomicUsize::new(0),
             writes: AtomicBool::new(false),
             has_time: AtomicBool::new(false),
             inner: Mutex::new(inner),
         }
+    }
+
+    /// Who is at the other end. Looked up with the first request; what is not certain is looked up again with the next.
+    pub async fn peer(&self) -> Peer {
+        let Between { theirs, ours } = self.between;
+        let look = async || match tokio::task::spawn_blocking(move || peer(theirs, ours)).await {
+            Ok(peer @ (Peer::Own | Peer::Other)) => Ok(peer),
+            Ok(peer) => Err(peer),
+            Err(error) => {
+                tracing::error!(%error, "who is at the other end of a connection cannot be looked up");
+                Err(Peer::Unclear)
+            }
+        };
+        self.peer.get_or_try_init(look).await.copied().unwrap_or_else(|unclear| unclear)
     }
 
     /// It is at work until what is returned is dropped.

@@ -91,7 +91,8 @@ async fn create_agent(
         world.agents.push(agent.clone());
         Ok(())
     })
-    .await?;
+    .await?
+    .after;
     let location = place::location(&["api", "worlds", &id, "agents", agent.id.as_str()]);
     let shown = Json(Agent::from_settings(&agent));
     Ok((StatusCode::CREATED, place::tag(&world), location, shown).into_response())
@@ -159,7 +160,8 @@ async fn update_agent(
         }
         Ok(())
     })
-    .await?;
+    .await?
+    .after;
     shown(&world, &name)
 }
 

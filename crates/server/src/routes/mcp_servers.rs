@@ -1,7 +1,6 @@
 //! The MCP servers of a world: how they are, which there are, and starting one anew.
 //! Keys in what somebody sends are put away and never shown. What runs the servers follows the settings by itself.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agent_world_core::config::{self, World};
@@ -16,8 +15,8 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::place::{self, Wanted};
-use super::settings::import;
+use super::place::{self, Changed, Wanted};
+use super::settings::{Ready, import};
 use crate::access::{Admin, Viewer};
 use crate::app::App;
 use crate::extract::{Body, Path, Query};
@@ -90,51 +89,50 @@ async fn add_mcp_servers(
     let one = input.name.clone();
     let stored = place::world(&app, &id).await?;
     wanted.check(&stored)?;
-    let mut servers = import(input.written()?)?;
-    for (name, server) in &mut servers {
-        secrets::fill_in(name, server, stored.mcp_servers.get(name))?;
-    }
+    let servers = import(input.written()?)?;
+    // Keys are put away only for servers that can be added.
+    let mut trial = stored.clone();
     for (name, server) in &servers {
+        let mut server = server.clone();
+        secrets::fill_in(name, &mut server, stored.mcp_servers.get(name))?;
         let checked = server.check_bounds(stored.mcp_servers.get(name));
         let told = checked.map_err(|invalid| match &one {
             Some(_) => invalid,
             None => invalid.within("mcpServers", name),
         });
         told.map_err(Error::from)?;
+        trial.mcp_servers.insert(name.clone(), server);
     }
-    let mut renewed = Vec::new();
-    for (name, server) in &mut servers {
-        if secrets::put_away(&app, stored.id.as_str(), name, server).await? {
-            renewed.push(name.clone());
-        }
-    }
+    trial.check().map_err(Error::from)?;
     let all_known = servers.keys().all(|name| stored.mcp_servers.contains_key(name));
     let (status, action) = match all_known && !servers.is_empty() {
         true => (StatusCode::OK, "updated"),
         false => (StatusCode::CREATED, "created"),
     };
-    let names: Vec<&str> = servers.keys().map(String::as_str).collect();
-    let names = names.join(", ");
-    let part = WorldPart { entity: "mcp_server", action, id: &names };
-    let world = place::change(&app, &id, &wanted, part, &who.name, |world| {
-        world.mcp_servers.extend(servers.clone());
-        Ok(())
-    })
-    .await?;
-    renew(&app, &stored, &world, &renewed);
-    let body = added(&app, &world, &servers, one.as_deref())?;
+    let names: Vec<String> = servers.keys().cloned().collect();
+    let ready = Ready::of_servers(&app, &stored.id, servers).await?;
+    let part = WorldPart { entity: "mcp_server", action, id: &names.join(", ") };
+    let changed =
+        place::change(&app, &id, &wanted, part, &who.name, |world| ready.apply(world)).await;
+    if changed.as_ref().is_err_and(Problem::is_refusal) {
+        ready.take_back(&app, &stored.id).await;
+    }
+    let Changed { before, after: world } = changed?;
+    ready.tidy(&app, &before, &world).await;
+    let body = added(&app, &world, &names, one.as_deref())?;
     Ok((status, place::tag(&world), Json(body)).into_response())
 }
 
 fn added(
     app: &App,
     world: &World,
-    servers: &BTreeMap<String, config::McpServer>,
+    names: &[String],
     one: Option<&str>,
 ) -> Result<AddedServers, Problem> {
     let health = health(app, world);
+    let there = names.iter().filter_map(|name| Some((name, world.mcp_servers.get(name)?)));
     let described: Result<Vec<McpServer>, Problem> =
-        servers.iter().map(|(name, server)| described(name, server, &health)).collect();
+        there.map(|(name, server)| described(name, server, &health)).collect();
     let mut described = described?;
     Ok(match (one, described.pop()) {
         (Some(_), Some(server)) => AddedServers::One(Box::new(server)),
@@ -267,29 +265,16 @@ async fn remove(
     by: &str,
 ) -> Result<StatusCode, Problem> {
     let part = WorldPart { entity: "mcp_server", action: "deleted", id: name };
-    let world = place::change(app, id, wanted, part, by, |world| {
+    let Changed { before, after } = place::change(app, id, wanted, part, by, |world| {
         find(world, name)?;
         world.mcp_servers.remove(name);
         Ok(())
     })
     .await?;
     // Asked for its tools, whoever runs the server learns that it is gone.
-    app.engine.tools_of(&world);
-    secrets::forget(app, id, name).await;
+    app.engine.tools_of(&after);
+    secrets::forget_replaced(app, id, name, before.mcp_servers.get(name), None).await;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Starts servers anew that have other keys under the same settings. Changed settings are followed anyway.
-pub(super) fn renew(app: &App, before: &World, world: &World, names: &[String]) {
-    app.engine.tools_of(world);
-    let same = |name: &&String| before.mcp_servers.get(*name) == world.mcp_servers.get(*name);
-    for name in names.iter().filter(same) {
-        if let Some(servers) = &app.mcp
-            && let Err(error) = servers.restart(&world.id, name)
-        {
-            tracing::warn!(world = %world.id, error, "a server with a new key was not started anew");
-        }
-    }
 }
 
 /// How a world's servers are. Asked for its tools, they are started.

@@ -85,7 +85,14 @@ pub(crate) async fn world(app: &App, id: &str) -> Result<World, Problem> {
     found.ok_or_else(|| Error::UnknownWorld(id).into())
 }
 
-/// Changes a world's settings. Says what is stored now; where nothing would change, nothing is written.
+/// A world's settings as a change found them and as it left them.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    pub before: World,
+    pub after: World,
+}
+
+/// Changes a world's settings. Where nothing would change, nothing is written.
 pub(crate) async fn change(
     app: &App,
     id: &str,
@@ -93,19 +100,19 @@ pub(crate) async fn change(
     part: WorldPart<'_>,
     by: &str,
     edit: impl Fn(&mut World) -> Result<(), Problem>,
-) -> Result<World, Problem> {
+) -> Result<Changed, Problem> {
     for _ in 0..ATTEMPTS {
         let before = world(app, id).await?;
         wanted.check(&before)?;
         let mut after = before.clone();
         edit(&mut after)?;
         if after == before {
-            return Ok(before);
+            return Ok(Changed { before, after });
         }
         match app.engine.update_part(after, part, by).await {
             // Somebody was faster: their change stays, and this one is made on top of it.
             Err(Error::Store(store::Error::WorldConflict { .. })) => {}
-            written => return Ok(written?),
+            written => return Ok(Changed { before, after: written? }),
         }
     }
     Err(overtaken(&world(app, id).await?))

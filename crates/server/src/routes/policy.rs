@@ -77,7 +77,8 @@ async fn put_policy(
         world.policy = replaced(&world.policy, &document)?;
         Ok(())
     })
-    .await?;
+    .await?
+    .after;
     shown(&world)
 }
 

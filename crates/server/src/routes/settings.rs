@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::problem::Problem;
-use crate::secrets;
+use crate::secrets::{self, Sent};
 use crate::wire::{AgentInput, Patch, WorldInput};
 
 /// Problems of a policy that are told; what is no policy at all may have thousands.
@@ -73,30 +73,39 @@ impl Change {
         Ok(Self { input, agents, servers })
     }
 
-    /// Takes over from what is stored what the sender was not shown.
-    pub fn fill_in(&mut self, stored: &World) -> Result<(), Problem> {
-        for (name, server) in &mut self.servers {
-            if let Some(server) = server {
-                secrets::fill_in(name, server, stored.mcp_servers.get(name))?;
-            }
+    /// What it would make of a world, keys and all: nothing that is to be stored. Takes over from what is there what the
+    /// sender was not shown.
+    pub fn trial(&self, stored: &World) -> Result<World, Problem> {
+        let mut trial = stored.clone();
+        self.apply_rest(&mut trial)?;
+        for (name, server) in &self.servers {
+            let Some(mut server) = server.clone() else {
+                trial.mcp_servers.remove(name);
+                continue;
+            };
+            secrets::fill_in(name, &mut server, stored.mcp_servers.get(name))?;
+            trial.mcp_servers.insert(name.clone(), server);
         }
-        Ok(())
+        Ok(trial)
     }
 
-    /// Puts away the keys of its servers. Says of which there were any.
-    pub async fn put_away(&mut self, app: &App, world: &WorldId) -> Result<Vec<String>, Problem> {
-        let mut renewed = Vec::new();
-        for (name, server) in &mut self.servers {
-            if let Some(server) = server
-                && secrets::put_away(app, world.as_str(), name, server).await?
-            {
-                renewed.push(name.clone());
+    /// Puts away the keys of its servers. What comes of it says whether it could be stored.
+    pub async fn put_away(self, app: &App, world: &WorldId) -> Result<Ready, Problem> {
+        let mut ready = Ready { change: self, sent: BTreeMap::new() };
+        for (name, server) in ready.change.servers.clone() {
+            let Some(server) = server else { continue };
+            match Sent::put_away(app, world.as_str(), &name, server).await {
+                Ok(sent) => drop(ready.sent.insert(name, sent)),
+                Err(problem) => {
+                    ready.take_back(app, world).await;
+                    return Err(problem);
+                }
             }
         }
-        Ok(renewed)
+        Ok(ready)
     }
 
-    pub fn apply(&self, world: &mut World) -> Result<(), Problem> {
+    fn apply_rest(&self, world: &mut World) -> Result<(), Problem> {
         let input = self.input.clone();
         let usual = World::new(world.id.clone(), "", world.created_at);
         if let Some(name) = input.name {
@@ -120,14 +129,56 @@ impl Change {
             Patch::Set(sandbox) => sandbox.apply(&mut world.sandbox),
         }
         self.agents.clone().apply(&mut world.agents, Vec::new);
-        apply_policy(input.policy, &mut world.policy)?;
-        for (name, server) in &self.servers {
-            match server {
-                Some(server) => world.mcp_servers.insert(name.clone(), server.clone()),
-                None => world.mcp_servers.remove(name),
-            };
+        apply_policy(input.policy, &mut world.policy)
+    }
+}
+
+/// A change whose keys are put away: it can be stored.
+#[derive(Debug)]
+pub(super) struct Ready {
+    change: Change,
+    sent: BTreeMap<String, Sent>,
+}
+
+impl Ready {
+    /// The same for a change of nothing but servers.
+    pub async fn of_servers(
+        app: &App,
+        world: &WorldId,
+        servers: BTreeMap<String, McpServer>,
+    ) -> Result<Self, Problem> {
+        let servers = servers.into_iter().map(|(name, server)| (name, Some(server))).collect();
+        let change = Change { input: WorldInput::default(), agents: Patch::Keep, servers };
+        change.put_away(app, world).await
+    }
+
+    pub fn apply(&self, world: &mut World) -> Result<(), Problem> {
+        self.change.apply_rest(world)?;
+        for name in self.change.servers.keys() {
+            match self.sent.get(name) {
+                Some(sent) => {
+                    let server = sent.settled(name, world.mcp_servers.get(name))?;
+                    world.mcp_servers.insert(name.clone(), server);
+                }
+                None => drop(world.mcp_servers.remove(name)),
+            }
         }
         Ok(())
+    }
+
+    /// Forgets its keys: it was refused.
+    pub async fn take_back(&self, app: &App, world: &WorldId) {
+        for (name, sent) in &self.sent {
+            sent.take_back(app, world.as_str(), name).await;
+        }
+    }
+
+    /// Forgets what it replaced.
+    pub async fn tidy(&self, app: &App, before: &World, after: &World) {
+        for name in self.change.servers.keys() {
+            let (old, new) = (before.mcp_servers.get(name), after.mcp_servers.get(name));
+            secrets::forget_replaced(app, after.id.as_str(), name, old, new).await;
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::place::{self, Wanted};
+use super::place::{self, Changed, Wanted};
 use super::settings::{self, Change, slug};
 use crate::access::{Admin, Viewer};
 use crate::app::App;
@@ -107,24 +107,18 @@ async fn create_world(
     Err(Problem::conflict("world_exists", detail))
 }
 
-async fn create(
-    app: &App,
-    id: &str,
-    mut change: Change,
-    by: &str,
-) -> Result<config::World, Problem> {
+async fn create(app: &App, id: &str, change: Change, by: &str) -> Result<config::World, Problem> {
     let id = WorldId::new(id);
     check_id(Some(&id))?;
     if app.engine.store().world(&id).await?.is_some() {
         return Err(Error::WorldExists(id).into());
     }
     let mut world = config::World::new(id.clone(), "", Timestamp::now());
-    change.fill_in(&world)?;
-    change.apply(&mut world)?;
     // Before a folder is made and keys are put away: a bad id must not become a path.
-    world.check().map_err(Error::from)?;
-    world.check_bounds(None).map_err(Error::from)?;
-    change.put_away(app, &id).await?;
+    let trial = change.trial(&world)?;
+    trial.check().map_err(Error::from)?;
+    trial.check_bounds(None).map_err(Error::from)?;
+    let change = change.put_away(app, &id).await?;
     change.apply(&mut world)?;
     if world.working_directory.is_none()
         && let Some(workspace) = &app.workspace
@@ -132,7 +126,11 @@ async fn create(
         let folder = workspace.join(id.as_str());
         world.working_directory = Some(make_private(folder).await?);
     }
-    Ok(app.engine.create_world(world, by).await?)
+    let made = app.engine.create_world(world, by).await.map_err(Problem::from);
+    if made.as_ref().is_err_and(Problem::is_refusal) {
+        change.take_back(app, &id).await;
+    }
+    made
 }
 
 /// `name`, `name-2`, `name-3`, none longer than an id may be.
@@ -228,22 +226,23 @@ async fn update_world(
     }
     let wanted = wanted.and(input.version);
     wanted.check(&stored)?;
-    let mut change = Change::read(&app, input).await?;
-    change.fill_in(&stored)?;
+    let change = Change::read(&app, input).await?;
     // Keys are put away only for a change that can be made.
-    let mut trial = stored.clone();
-    change.apply(&mut trial)?;
+    let trial = change.trial(&stored)?;
     trial.check().map_err(Error::from)?;
     trial.check_bounds(Some(&stored)).map_err(Error::from)?;
-    let renewed = change.put_away(&app, &stored.id).await?;
+    let change = change.put_away(&app, &stored.id).await?;
     let part = WorldPart { entity: "world", action: "updated", id: &id };
     let changed =
-        place::change(&app, &id, &wanted, part, &who.name, |world| change.apply(world)).await?;
-    super::mcp_servers::renew(&app, &stored, &changed, &renewed);
-    for name in stored.mcp_servers.keys().filter(|name| !changed.mcp_servers.contains_key(*name)) {
-        secrets::forget(&app, &id, name).await;
+        place::change(&app, &id, &wanted, part, &who.name, |world| change.apply(world)).await;
+    if changed.as_ref().is_err_and(Problem::is_refusal) {
+        change.take_back(&app, &stored.id).await;
     }
-    shown(&changed)
+    let Changed { before, after } = changed?;
+    // Asked for its tools, whoever runs the servers learns what they are now.
+    app.engine.tools_of(&after);
+    change.tidy(&app, &before, &after).await;
+    shown(&after)
 }
 
 /// Deletes a world with its chats. The audit stays, and so does the folder its tools worked in.
@@ -276,8 +275,8 @@ async fn delete_world(
             }
             deleted => {
                 deleted?;
-                for name in stored.mcp_servers.keys() {
-                    secrets::forget(&app, &id, name).await;
+                for (name, server) in &stored.mcp_servers {
+                    secrets::forget_replaced(&app, &id, name, Some(server), None).await;
                 }
                 return Ok(StatusCode::NO_CONTENT);
             }

@@ -34,8 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 const LOOK: Duration = Duration::from_secs(30);
 /// Events passed over before it is noted how far one has got.
 const NOTED_EVERY: u64 = 1_000;
-/// The kind of the events that ask for approval.
-const APPROVAL_REQUESTED: &str = "approval_requested";
+/// The kinds of stored events that are looked into; others are passed over unread.
+const LOOKED_INTO: [&str; 4] =
+    ["approval_requested", "approval_decided", "approval_expired", "approval_withdrawn"];
 
 /// Delivers until the server stops.
 pub(crate) async fn deliver(app: Arc<App>) {
@@ -80,11 +81,11 @@ fn attend(
         }
         let cancelled = app.stopping.child_token();
         running.insert(hook.id.clone(), cancelled.clone());
-        let engine = app.engine.clone();
+        let app = Arc::clone(app);
         tasks.spawn(async move {
             let id = hook.id.clone();
             let following = async {
-                while let Err(error) = follow(&engine, &hook).await {
+                while let Err(error) = follow(&app, &hook).await {
                     tracing::warn!(webhook = hook.id, %error, "a webhook cannot go on; trying again");
                     tokio::time::sleep(FIRST_DELAY).await;
                 }
@@ -99,7 +100,8 @@ fn attend(
 }
 
 /// Delivers on from where the webhook was. Returns when it was removed or the engine has shut down.
-async fn follow(engine: &Engine, hook: &Hook) -> Result<(), Error> {
+async fn follow(app: &App, hook: &Hook) -> Result<(), Error> {
+    let engine = &app.engine;
     let store = engine.store().as_ref();
     let Some((progress, version)) = stored::progress(store, &hook.id).await? else {
         return Ok(());
@@ -111,7 +113,7 @@ async fn follow(engine: &Engine, hook: &Hook) -> Result<(), Error> {
     let reach = if hook.allow_private { Reach::Private } else { Reach::Public };
     let outbound = Outbound::new(reach, CONNECT, TOTAL).map_err(store::Error::Unavailable)?;
     let mut events = engine.subscribe(scope, progress.position);
-    let mut delivery = Delivery { engine, hook, reach, outbound, progress, version };
+    let mut delivery = Delivery { app, engine, hook, reach, outbound, progress, version };
     while let Some(item) = events.next().await? {
         let FeedItem::Stored(event) = item else { continue };
         if !delivery.take(&event).await? {
@@ -122,6 +124,7 @@ async fn follow(engine: &Engine, hook: &Hook) -> Result<(), Error> {
 }
 
 struct Delivery<'a> {
+    app: &'a App,
     engine: &'a Engine,
     hook: &'a Hook,
     reach: Reach,
@@ -144,14 +147,14 @@ struct Notice<'a> {
 #[derive(Serialize)]
 struct Told<'a> {
     approval: &'a wire::Approval,
-    /// Where it is read and decided, below the server's own address.
+    /// Where it is read and decided; without a host where the server does not know how it is reached.
     link: String,
 }
 
 impl Delivery<'_> {
     /// Says whether to go on.
     async fn take(&mut self, event: &StoredEvent) -> Result<bool, Error> {
-        if event.sealed.kind != APPROVAL_REQUESTED {
+        if !LOOKED_INTO.contains(&event.sealed.kind.as_str()) {
             return self.pass_over(event).await;
         }
         // The same for every attempt, also after a restart: whoever is told twice can tell.
@@ -163,8 +166,8 @@ impl Delivery<'_> {
             .with_jitter()
             .build();
         // Looked up for every attempt: somebody may have decided meanwhile.
-        while let Some(approval) = self.news(event).await? {
-            match self.send(&id, event.sealed.at, &approval).await {
+        while let Some((kind, approval)) = self.news(event).await? {
+            match self.send(&id, kind, event.sealed.at, &approval).await {
                 Ok(()) => {
                     self.succeeded(event.position);
                     return self.save().await;
@@ -192,22 +195,38 @@ impl Delivery<'_> {
         self.save().await
     }
 
-    /// The request an event tells of, if it still waits for somebody.
-    async fn news(&self, event: &StoredEvent) -> Result<Option<ApprovalView>, Error> {
-        if !self.hook.events.contains(&EventType::ApprovalRequested) {
+    /// What an event tells of, if it is asked for and still so: a request that waits for somebody, or one that does not
+    /// any more.
+    async fn news(&self, event: &StoredEvent) -> Result<Option<(EventType, ApprovalView)>, Error> {
+        let recorded = event.sealed.open().map_err(store::Error::from)?;
+        let (kind, approval) = match recorded.event {
+            Event::ApprovalRequested(asked) => (EventType::ApprovalRequested, asked.approval),
+            Event::ApprovalDecided(decided) => (EventType::ApprovalDecided, decided.approval),
+            Event::ApprovalExpired { approval, .. } | Event::ApprovalWithdrawn { approval, .. } => {
+                (EventType::ApprovalDecided, approval)
+            }
+            _ => return Ok(None),
+        };
+        if !self.hook.events.contains(&kind) {
             return Ok(None);
         }
-        let recorded = event.sealed.open().map_err(store::Error::from)?;
-        let Event::ApprovalRequested(asked) = recorded.event else { return Ok(None) };
-        let view = self.engine.store().approval(&asked.approval).await?;
-        Ok(view.filter(|view| view.state == ApprovalState::Pending))
+        let waits = kind == EventType::ApprovalRequested;
+        let view = self.engine.store().approval(&approval).await?;
+        let view = view.filter(|view| (view.state == ApprovalState::Pending) == waits);
+        Ok(view.map(|view| (kind, view)))
     }
 
-    async fn send(&self, id: &str, at: Timestamp, view: &ApprovalView) -> Result<(), String> {
+    async fn send(
+        &self,
+        id: &str,
+        kind: EventType,
+        at: Timestamp,
+        view: &ApprovalView,
+    ) -> Result<(), String> {
         let approval = wire::Approval::from_view(view);
-        let link = format!("/api/approvals/{}", view.id);
+        let link = self.app.link(&format!("/api/approvals/{}", view.id));
         let data = Told { approval: &approval, link };
-        let notice = Notice { id, kind: EventType::ApprovalRequested, created_at: at, data };
+        let notice = Notice { id, kind, created_at: at, data };
         let body = serde_json::to_string(&notice).map_err(|error| error.to_string())?;
         // Checked again: what was saved by an older program may not be allowed by this one.
         let url = self.reach.check(&self.hook.url)?;

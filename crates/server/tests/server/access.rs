@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use agent_world_runtime::Environment as _;
 use agent_world_runtime::store::{DocumentWrite, Expected};
-use agent_world_server::{Limits, Role, tokens};
+use agent_world_server::tokens::{self, Last};
+use agent_world_server::{Limits, Role};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -230,7 +231,11 @@ async fn tokens_are_made_listed_and_revoked_over_http() {
         assert_eq!(remove(odd).await, 404, "{odd}");
     }
     // Its own last act.
-    assert_eq!(remove(ada["id"].as_str().unwrap()).await, 204);
+    let path = format!("/api/tokens/{}", ada["id"].as_str().unwrap());
+    let last = door.ask(Method::DELETE, &path, Some(text)).await;
+    assert_eq!(last.status(), 200);
+    let said: Value = last.json().await.unwrap();
+    assert!(said["warning"].as_str().unwrap().contains("the last token"), "{said}");
     assert_eq!(door.ask(Method::GET, "/api/me", Some(text)).await.status(), 200);
 }
 
@@ -239,11 +244,11 @@ async fn what_another_process_makes_and_revokes_holds_soon() {
     let door = Door::open().await;
     let ada = door.token("ada", Role::Member).await;
     let bob = door.token("bob", Role::Member).await;
-    tokens::revoke(&*door.store, "ada").await.unwrap();
+    tokens::revoke(&*door.store, "ada", Last::MayGo, door.clock.now()).await.unwrap();
     door.until(&ada, 401).await;
     assert_eq!(door.ask(Method::GET, "/api/me", Some(&bob)).await.status(), 200);
     // When the last one is gone, this machine is let in again.
-    tokens::revoke(&*door.store, "bob").await.unwrap();
+    tokens::revoke(&*door.store, "bob", Last::MayGo, door.clock.now()).await.unwrap();
     let open = async {
         while door.ask(Method::GET, "/api/me", None).await.status() != 200 {
             tokio::time::sleep(Duration::from_millis(20)).await;

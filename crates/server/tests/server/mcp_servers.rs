@@ -1,5 +1,7 @@
 //! Tools of a world, and the MCP servers they come from, as clients add, look at, restart and remove them.
 
+use std::sync::{Arc, Barrier};
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -31,7 +33,7 @@ async fn a_server_is_added_started_with_its_key_restarted_and_removed() {
     stage.world().await;
     let added = stage.post(SERVERS, tiny("sk-0123456789abcdef0123456789")).await.is(201);
     assert_eq!((&added.body["name"], added.tag.as_deref()), (&json!("tiny"), Some("\"2\"")));
-    assert_eq!(added.body["env"]["API_KEY"], "${MCP_W_TINY_API_KEY}");
+    assert_eq!(added.body["env"]["API_KEY"], "${MCP_W_TINY_API_KEY_0}");
 
     // Asking for tools waits until the server is ready.
     let tools = stage.get("/api/worlds/w/tools").await.is(200).body;
@@ -51,9 +53,10 @@ async fn a_server_is_added_started_with_its_key_restarted_and_removed() {
     assert_eq!((&health["state"], &health["tools"]), (&json!("ready"), &json!(1)), "{listed}");
     assert_eq!(health["server_version"], "29", "it was given the key that was put away");
 
-    // Another key under the same name changes no setting, and still reaches the server.
+    // Another key is another setting, and reaches the server.
     let replaced = stage.post(SERVERS, tiny("sk-0123456789abcdef")).await.is(200);
-    assert_eq!(replaced.tag.as_deref(), Some("\"2\""));
+    assert_eq!(replaced.tag.as_deref(), Some("\"3\""));
+    assert_eq!(stage.kept(), ["MCP_W_TINY_API_KEY_1=sk-0123456789abcdef"]);
     let version = || async {
         loop {
             stage.get("/api/worlds/w/tools").await.is(200);
@@ -111,11 +114,11 @@ async fn several_servers_are_added_as_other_programs_write_them() {
     let stored = stage.store.worlds().await.unwrap();
     let stored = serde_json::to_value(&stored[0].mcp_servers["hub"]).unwrap();
     assert_eq!((&stored["env"]["LEVEL"], &stored["trusted"]), (&json!("private"), &json!(true)));
-    assert_eq!(stored["env"]["GITHUB_TOKEN"], "${MCP_W_HUB_GITHUB_TOKEN}");
+    assert_eq!(stored["env"]["GITHUB_TOKEN"], "${MCP_W_HUB_GITHUB_TOKEN_0}");
 
     stage.patch("/api/worlds/w", json!({"mcp_servers": {"hub": null}})).await.is(200);
     let names: Vec<String> = stage.secrets.keys.lock().unwrap().keys().cloned().collect();
-    assert_eq!(names, ["MCP_W_WIKI_AUTHORIZATION"]);
+    assert_eq!(names, ["MCP_W_WIKI_AUTHORIZATION_1"]);
     stage.delete(&format!("{SERVERS}?name=wiki")).await.is(204);
     stage.delete(&format!("{SERVERS}?name=wiki")).await.fails(404, "mcp_server_not_found");
     stage.delete(SERVERS).await.fails(422, "query_invalid").says("name");
@@ -143,12 +146,12 @@ async fn what_is_no_server_is_refused() {
             "no value for `API_KEY`",
         ),
         (
-            json!({"name": "x", "command": "x", "env": {"A": "${MCP_W_TINY_API_KEY}"}}),
+            json!({"name": "x", "command": "x", "env": {"A": "${MCP_W_TINY_API_KEY_0}"}}),
             "mcp_server_invalid",
             "put away",
         ),
         (
-            json!({"name": "x", "command": "x", "args": ["${MCP_W_TINY_API_KEY}"]}),
+            json!({"name": "x", "command": "x", "args": ["${MCP_W_TINY_API_KEY_0}"]}),
             "mcp_server_invalid",
             "put away",
         ),
@@ -163,14 +166,120 @@ async fn what_is_no_server_is_refused() {
     let body = Some(tiny("sk-other-0123456789abcdef").to_string());
     let stale = stage.ask(Method::POST, SERVERS, body, Some("\"1\"")).await;
     stale.fails(409, "version_conflict");
-    let kept = stage.secrets.keys.lock().unwrap()["MCP_W_TINY_API_KEY"].clone();
-    assert_eq!(kept, "sk-0123456789abcdef0123456789", "a refused change leaves keys alone");
+    let kept = ["MCP_W_TINY_API_KEY_0=sk-0123456789abcdef0123456789"];
+    assert_eq!(stage.kept(), kept, "a refused change leaves keys alone");
     for path in [SERVERS.to_owned() + "?name=tiny", SERVERS.to_owned() + "/tiny"] {
         stage.ask(Method::DELETE, &path, None, Some("\"1\"")).await.fails(409, "version_conflict");
     }
     let elsewhere = "/api/worlds/none/mcp-servers";
     stage.post(elsewhere, tiny(KEY)).await.fails(404, "world_not_found");
     assert_eq!(stage.secrets.keys.lock().unwrap().len(), 1);
+    stage.engine.shutdown().await;
+}
+
+/// Two keys that are put away before either's settings are stored.
+fn two_keys() -> [String; 2] {
+    ["a", "b"].map(|one| format!("sk-{}", one.repeat(29)))
+}
+
+/// The key that a server of world `w` would be started with.
+async fn in_force(stage: &Stage, world: &str) -> String {
+    let shown = stage.get(&format!("/api/worlds/{world}/mcp-servers/x")).await.is(200).body;
+    let named = shown["env"]["API_KEY"].as_str().unwrap().to_owned();
+    let keys = stage.secrets.keys.lock().unwrap();
+    keys[named.trim_start_matches("${").trim_end_matches('}')].clone()
+}
+
+#[tokio::test]
+async fn of_worlds_made_at_once_the_one_that_is_made_has_its_own_key() {
+    let stage = Stage::on_disk().await;
+    *stage.secrets.meeting.lock().unwrap() = Some(Arc::new(Barrier::new(2)));
+    for number in 0..8 {
+        let id = format!("w{number}");
+        let make = |key: String| {
+            let server = json!({"command": "/no/such/program", "env": {"API_KEY": key}});
+            let body = json!({"id": id, "name": "W", "mcp_servers": {"x": server}});
+            stage.post("/api/worlds", body)
+        };
+        let [first, second] = two_keys();
+        let (one, other) = tokio::join!(make(first.clone()), make(second.clone()));
+        let (winner, loser) = if one.status == 201 { (first, other) } else { (second, one) };
+        loser.fails(409, "world_exists");
+        assert_eq!(in_force(&stage, &id).await, winner);
+        assert_eq!(stage.kept().len(), number + 1, "what was refused leaves nothing behind");
+    }
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn of_servers_changed_at_once_for_one_version_the_one_that_is_stored_has_its_own_key() {
+    let stage = Stage::on_disk().await;
+    stage.world().await;
+    let server =
+        |key: &str| json!({"name": "x", "command": "/no/such/program", "env": {"API_KEY": key}});
+    let mut tag = stage.post(SERVERS, server("${NONE}")).await.is(201).tag.unwrap();
+    *stage.secrets.meeting.lock().unwrap() = Some(Arc::new(Barrier::new(2)));
+    for _ in 0..8 {
+        let keys = two_keys();
+        let send =
+            |key: &str| stage.ask(Method::POST, SERVERS, Some(server(key).to_string()), Some(&tag));
+        let (one, other) = tokio::join!(send(&keys[0]), send(&keys[1]));
+        let (winner, place, loser) =
+            if one.status == 200 { (one, 0, other) } else { (other, 1, one) };
+        loser.fails(409, "version_conflict");
+        tag = winner.is(200).tag.unwrap();
+        assert_eq!(in_force(&stage, "w").await, keys[place]);
+        assert_eq!(stage.kept().len(), 1, "neither the old nor the refused one stays");
+    }
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_kept_does_not_go_to_another_host_or_program() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    let http = |url: &str, key: &str| json!({"name": "h", "url": url, "disabled": true, "headers": {"Authorization": key, "Level": "(set)"}});
+    let mut first = http("https://one.example/mcp", &format!("Bearer {KEY}"));
+    first["headers"]["Level"] = json!("1");
+    let added = stage.post(SERVERS, first).await.is(201);
+    let named = added.body["headers"]["Authorization"].as_str().unwrap().to_owned();
+    for url in [
+        "https://two.example/mcp",
+        "https://one.example:8443/mcp",
+        "http://one.example/mcp",
+        "https://one.example.two.example/mcp",
+        "https://one.example@two.example/mcp",
+    ] {
+        for key in ["(set)", &named] {
+            let refused = stage.post(SERVERS, http(url, key)).await;
+            refused.fails(422, "mcp_server_invalid").says("Authorization").says("again");
+            let patch =
+                json!({"mcp_servers": {"h": {"url": url, "headers": {"Authorization": key}}}});
+            let refused = stage.patch("/api/worlds/w", patch).await;
+            refused.fails(422, "mcp_server_invalid").says("Authorization").says("again");
+        }
+    }
+    let program = json!({"name": "h", "command": "curl", "env": {"Authorization": "(set)"}});
+    stage.post(SERVERS, program).await.fails(422, "mcp_server_invalid").says("again");
+    assert_eq!(stage.kept(), [format!("MCP_W_H_AUTHORIZATION_0=Bearer {KEY}")]);
+
+    // Another path of the same host, and another host with a key of its own.
+    stage.post(SERVERS, http("https://ONE.example:443/other", "(set)")).await.is(200);
+    let mut moved =
+        http("https://two.example/mcp", "Bearer ghp_9876543210abcdefghijABCDEFGHIJ012345");
+    stage.post(SERVERS, moved.clone()).await.fails(422, "mcp_server_invalid").says("`Level`");
+    moved["headers"]["Level"] = json!("2");
+    stage.post(SERVERS, moved).await.is(200);
+    assert_eq!(stage.kept().len(), 1);
+
+    let written = |command: &str, key: &str| json!({"name": "c", "command": command, "args": ["x"], "env": {"API_KEY": key}});
+    stage.post(SERVERS, written("/no/such/program", KEY)).await.is(201);
+    stage
+        .post(SERVERS, written("/no/other", "(set)"))
+        .await
+        .fails(422, "mcp_server_invalid")
+        .says("`API_KEY`");
+    stage.post(SERVERS, written("/no/such/program", "(set)")).await.is(200);
     stage.engine.shutdown().await;
 }
 

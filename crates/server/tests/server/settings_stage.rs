@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 
 use agent_world_core::command::{Answer as Decision, Claims, Scope as Reach};
 use agent_world_core::config::{McpServer, McpTransport, ToolSpec};
@@ -48,6 +49,9 @@ pub struct Reply {
 #[derive(Debug, Default)]
 pub struct Drawer {
     pub keys: Mutex<BTreeMap<String, String>>,
+    put_away: AtomicUsize,
+    /// Where whoever puts something away waits for others who do.
+    pub meeting: Mutex<Option<Arc<Barrier>>>,
 }
 
 impl Secrets for Drawer {
@@ -57,6 +61,7 @@ impl Secrets for Drawer {
         name: &str,
         server: &mut McpServer,
     ) -> Result<Vec<String>, String> {
+        let meeting = self.meeting.lock().unwrap().clone();
         let values = match &mut server.transport {
             McpTransport::Stdio { env, .. } => env,
             McpTransport::Http { headers, .. } => headers,
@@ -64,17 +69,24 @@ impl Secrets for Drawer {
         let mut keys = self.keys.lock().unwrap();
         let mut names = Vec::new();
         for (key, value) in values.iter_mut().filter(|(key, value)| is_secret(key, value)) {
-            let variable = format!("MCP_{world}_{name}_{key}").to_uppercase();
+            // A new name every time: one that is in force is never overwritten.
+            let number = self.put_away.fetch_add(1, Ordering::Relaxed);
+            let variable = format!("MCP_{world}_{name}_{key}_{number}").to_uppercase();
             keys.insert(variable.clone(), std::mem::take(value));
             *value = format!("${{{variable}}}");
             names.push(key.clone());
         }
+        drop(keys);
+        if let Some(meeting) = meeting {
+            meeting.wait();
+        }
         Ok(names)
     }
 
-    fn forget(&self, world: &str, name: &str) -> Result<(), String> {
+    fn forget(&self, world: &str, name: &str, variables: &[String]) -> Result<(), String> {
         let prefix = format!("MCP_{world}_{name}_").to_uppercase();
-        self.keys.lock().unwrap().retain(|variable, _| !variable.starts_with(&prefix));
+        assert!(variables.iter().all(|variable| variable.starts_with(&prefix)), "{variables:?}");
+        self.keys.lock().unwrap().retain(|variable, _| !variables.contains(variable));
         Ok(())
     }
 }
@@ -152,6 +164,12 @@ impl Stage {
             address,
             client,
         }
+    }
+
+    /// The keys that are put away, as `NAME=key`.
+    pub fn kept(&self) -> Vec<String> {
+        let keys = self.secrets.keys.lock().unwrap();
+        keys.iter().map(|(name, key)| format!("{name}={key}")).collect()
     }
 
     pub fn path(&self) -> &Path {

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent_world_core::Timestamp;
+use agent_world_core::command::{Answer as Decision, Claims};
 use agent_world_core::config::{Agent, ToolSpec, World};
 use agent_world_core::event::Output;
-use agent_world_core::ids::{ChatId, WorldId};
+use agent_world_core::ids::{ApprovalId, ChatId, WorldId};
 use agent_world_core::item::Reply;
 use agent_world_runtime::llm::scripted::{Answer, Scripted as Model};
 use agent_world_runtime::store::Memory;
@@ -80,6 +81,10 @@ struct Place {
 
 impl Place {
     async fn on(memory: Memory) -> Self {
+        Self::with(memory, None).await
+    }
+
+    async fn with(memory: Memory, public_url: Option<&str>) -> Self {
         rustls::crypto::ring::default_provider().install_default().ok();
         let model = Model::answering(|_| Ok(Reply::text("Done.")));
         let spec = ToolSpec::new("act", "Does something.", json!({"type": "object"}));
@@ -89,19 +94,23 @@ impl Place {
             .unwrap()
             .start()
             .unwrap();
-        let server = Server::new(engine.clone(), Options::default());
+        let public_url = public_url.map(str::to_owned);
+        let server = Server::new(engine.clone(), Options { public_url, ..Options::default() });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/api/webhooks", listener.local_addr().unwrap());
-        let router = server.router();
-        tokio::spawn(async move { axum::serve(listener, router).await });
         let running = server.clone();
-        let deliveries = tokio::spawn(async move { running.deliver_webhooks().await });
+        let deliveries = tokio::spawn(async move { running.serve(listener).await.unwrap() });
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         Self { memory, engine, model, server, url, client, deliveries }
     }
 
     async fn new() -> Self {
-        let place = Self::on(Memory::new()).await;
+        Self::found_at(None).await
+    }
+
+    /// Of which it is said how people reach it.
+    async fn found_at(public_url: Option<&str>) -> Self {
+        let place = Self::with(Memory::new(), public_url).await;
         let mut world = World::new(WorldId::new("lab"), "Lab", Timestamp::now());
         world.agents = vec![Agent { model: Some("scripted/ada".to_owned()), ..Agent::new("ada") }];
         place.engine.create_world(world, "eve").await.unwrap();
@@ -190,10 +199,11 @@ async fn a_request_is_told_signed_and_again_until_it_is_heard() {
         (&json!("approval.requested"), &json!("pending"))
     );
     assert_eq!((&approval["chat_id"], &approval["tool"]), (&json!(chat), &json!("act")));
-    assert_eq!(
-        told["data"]["link"],
-        format!("/api/approvals/{}", approval["id"].as_str().unwrap())
-    );
+    // It leads to the approval as it is.
+    let link = told["data"]["link"].as_str().unwrap();
+    let shown = place.client.get(link).send().await.unwrap().text().await.unwrap();
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!((&shown["id"], &shown["tool"]), (&approval["id"], &json!("act")), "{link}");
     let (again, same) = receiver.next().await;
     verify(&hook["secret"], &again, &same);
     assert_eq!((&again["webhook-id"], &same), (&headers["webhook-id"], &body));
@@ -201,6 +211,60 @@ async fn a_request_is_told_signed_and_again_until_it_is_heard() {
     assert!(listed["last_success_at"].is_string(), "{listed}");
     let secret = hook["secret"].as_str().unwrap();
     assert!(!json!(place.list().await).to_string().contains(secret), "it is shown once");
+}
+
+#[tokio::test]
+async fn a_link_begins_with_the_address_people_know() {
+    let place = Place::found_at(Some("https://agents.example.com/lab/")).await;
+    let mut receiver = Receiver::open(&[]).await;
+    place.hook(&receiver.url).await;
+    place.ask().await;
+    let told: Value = serde_json::from_str(&receiver.next().await.1).unwrap();
+    let id = told["data"]["approval"]["id"].as_str().unwrap();
+    let link = format!("https://agents.example.com/lab/api/approvals/{id}");
+    assert_eq!(told["data"]["link"], link);
+}
+
+#[tokio::test]
+async fn what_came_of_a_request_is_told_to_those_who_ask_for_it() {
+    let place = Place::new().await;
+    let (mut both, mut only) = (Receiver::open(&[]).await, Receiver::open(&[]).await);
+    let mut usual = Receiver::open(&[]).await;
+    let hook = place.hook(&usual.url).await;
+    assert_eq!(hook["events"], json!(["approval.requested"]), "nobody is told more than before");
+    let wanted = [
+        (&both, json!(["approval.requested", "approval.decided"])),
+        (&only, json!(["approval.decided"])),
+    ];
+    for (receiver, events) in wanted {
+        let body = json!({"url": receiver.url, "allow_private": true, "events": events});
+        let (status, hook) = place.create(body).await;
+        assert_eq!((status, &hook["events"]), (201, &events), "{hook}");
+    }
+    async fn heard(receiver: &mut Receiver) -> (String, String, String) {
+        let told: Value = serde_json::from_str(&receiver.next().await.1).unwrap();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let approval = &told["data"]["approval"];
+        (text(&told["type"]), text(&approval["id"]), text(&approval["state"]))
+    }
+    let line = |kind: &str, id: &str, state: &str| (kind.into(), id.into(), state.into());
+    for state in ["denied", "withdrawn"] {
+        let chat = place.ask().await;
+        let (_, id, _) = heard(&mut usual).await;
+        assert_eq!(heard(&mut both).await, line("approval.requested", &id, "pending"));
+        if state == "denied" {
+            let approval = ApprovalId::new(id.as_str());
+            let deny = Decision::Deny { reason: None };
+            place.engine.answer(&approval, deny, "eve", Claims::default()).await.unwrap();
+        } else {
+            place.engine.stop(&chat, None, "eve").await.unwrap();
+        }
+        assert_eq!(heard(&mut both).await, line("approval.decided", &id, state));
+        assert_eq!(heard(&mut only).await, line("approval.decided", &id, state));
+    }
+    // The one that asked for nothing more has heard nothing of it: what it hears next is the next request.
+    place.ask().await;
+    assert_eq!(heard(&mut usual).await.0, "approval.requested");
 }
 
 #[tokio::test]
