@@ -80,7 +80,9 @@ fn done_at_most_once(life: &Life, calls: &[CallView]) -> Result<Found, String> {
             (None, 0) if life.accepted.is_none() => {}
             (Some(CallState::Ended(Outcome::Interrupted)), _) => found.interrupted += 1,
             (state, times) => {
-                return Err(format!("{token} is {state:?} and was done {times} times"));
+                let output = of_token.first().and_then(|call| call.output.as_ref());
+                let output = output.map_or("", |output| output.text.as_str());
+                return Err(format!("{token} is {state:?} and was done {times} times: {output}"));
             }
         }
     }

@@ -118,7 +118,10 @@ fn run_by(arguments: &Arguments, place: Place<'_>, root: &Path) -> Vec<PathBuf> 
     for command in CommandLine::parse(&arguments.written()).commands {
         let path = place.directory.join(&command.program);
         let own = path.canonicalize().is_ok_and(|file| file.starts_with(root));
-        if command.program.contains('/') && (is_script(&path) || own && path.is_file()) {
+        // What follows a script's name may be a program as well, for all that can be told; a file that nobody can run is
+        // none, and may change as it likes.
+        let runs = || is_script(&path) || own && executable(&path).is_ok();
+        if command.program.contains('/') && runs() {
             found.push(path);
         }
         let sourced = matches!(command.program.as_str(), "." | "source");

@@ -107,6 +107,9 @@ fn scripts_are_noted_however_they_are_run() {
     let noted = |command: &str, parameters: &[&str]| bench.noted(command, parameters);
     assert_eq!(noted("own", &["data"]), ["own"]);
     assert_eq!(noted("sh", &["a.sh", "data"]), ["a.sh"]);
+    // Data may change as it likes; a program is one wherever it stands.
+    assert_eq!(noted("sh", &["./a.sh", "./data"]), ["a.sh"]);
+    assert_eq!(noted("sh", &["a.sh", "./self"]), ["a.sh", "self"]);
     assert_eq!(noted("python3.12", &["-u", "b.py"]), ["b.py"]);
     assert_eq!(noted("node", &["-r", "hook.js", "a.sh", "data"]), ["hook.js", "a.sh"]);
     assert_eq!(noted("node", &["--require=hook.js", "a.sh"]), ["hook.js", "a.sh"]);
