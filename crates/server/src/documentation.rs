@@ -114,7 +114,7 @@ fn least_role(method: &str, path: &str) -> &'static str {
         "member"
     } else if of_admins.iter().any(|start| path.starts_with(start)) || path.ends_with("/export") {
         "admin"
-    } else if method == "GET" || path.ends_with("/policy/test") {
+    } else if method == "GET" || path.ends_with("/policy/test") || path.ends_with("/policy/diff") {
         "viewer"
     } else if of_approvers.iter().any(|part| path.contains(part)) {
         "approver"

@@ -51,6 +51,11 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(events_of_all))
 }
 
+/// The number of the last that an event of the log can be told as.
+pub(crate) fn last_id_of(position: u64) -> u64 {
+    Number::end_of(position).0
+}
+
 /// Which events are wanted.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

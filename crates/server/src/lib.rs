@@ -26,9 +26,9 @@ mod wire;
 use std::sync::Arc;
 
 use agent_world_runtime::Engine;
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::{Extension, Router};
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
@@ -57,6 +57,24 @@ impl Server {
         let (routes, mut document) = described().split_for_parts();
         documentation::complete(&mut document);
         self.layered(routes.merge(documentation::routes(&document)))
+    }
+
+    /// All routes, for somebody whom the program that calls it knows: nobody is asked for a token, and nothing is counted
+    /// against anybody's pace. Never to be listened with.
+    pub fn router_for(&self, principal: Principal) -> Router {
+        let app = Arc::clone(&self.app);
+        let (routes, _) = described().split_for_parts();
+        routes
+            .fallback(problem::no_route)
+            .method_not_allowed_fallback(problem::no_method)
+            .layer(from_fn_with_state(Arc::clone(&app), idempotency::once))
+            .layer(from_fn(queries::refuse_unknown))
+            // Whoever holds the store may put anything into it.
+            .layer(DefaultBodyLimit::disable())
+            .layer(Extension(principal))
+            .layer(CatchPanicLayer::custom(headers::panicked))
+            .layer(from_fn(responses::shape))
+            .with_state(app)
     }
 
     /// Routes with all that is around them.
@@ -88,6 +106,11 @@ impl Server {
     pub fn stopping(&self) -> &CancellationToken {
         &self.app.stopping
     }
+}
+
+/// The `Last-Event-ID` of whoever knows the log up to a position, and all that it was told as.
+pub fn last_event_id(position: u64) -> u64 {
+    events::last_id_of(position)
 }
 
 /// The OpenAPI document of all routes.

@@ -18,6 +18,7 @@ mod statistics;
 mod tool_calls;
 mod tool_results;
 mod tools;
+mod verify;
 mod worlds;
 
 use std::sync::Arc;
@@ -43,6 +44,7 @@ fn settings() -> OpenApiRouter<Arc<App>> {
         .merge(mcp_servers::routes())
         .merge(statistics::routes())
         .merge(audit::routes())
+        .merge(verify::routes())
 }
 
 /// What goes on: chats, messages, calls, approvals.

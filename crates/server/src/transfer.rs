@@ -2,6 +2,7 @@
 //! Only for admins: a document has everything that was said, and an import brings permissions along. What a document is
 //! and whether it is true is decided in the runtime; here it is only read, handed on and answered for.
 
+mod folder;
 mod wire;
 
 use std::path::{Path as FilePath, PathBuf};
@@ -36,7 +37,10 @@ use wire::{ExportQuery, Folder, Form, ImportQuery, ImportedWorld, Probe, WorldFo
 static IMPORTS: Semaphore = Semaphore::const_new(1);
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(export)).routes(routes!(import))
+    OpenApiRouter::new()
+        .routes(routes!(export))
+        .routes(routes!(import))
+        .routes(routes!(folder::replace_settings))
 }
 
 /// A whole world with its chats, or its settings as files.

@@ -1,8 +1,9 @@
 //! Decides whether what is stored can be believed: whether a log is unbroken, and whether the read models say what
 //! the log says.
-//! Called by `agent-world verify`, the simulation and tests. Only reads, through the same trait as everybody else.
+//! Called for `agent-world verify`, by the simulation and by tests. Only reads, through the same trait as everybody else.
 
 mod audit;
+mod everything;
 mod read_models;
 mod settings;
 
@@ -15,6 +16,7 @@ use crate::placing::WORLD_CHANGED;
 use crate::types::{Scope, StoredEvent};
 use crate::{Store, types};
 
+pub use everything::{Report, verify_everything};
 pub use read_models::compare_read_models;
 
 /// Events read at a time.

@@ -31,9 +31,11 @@ const LLM: &str = "agent-world-llm";
 const TOOLS: &str = "agent-world-tools";
 const RUNTIME: &str = "agent-world-runtime";
 const SERVER: &str = "agent-world-server";
+const CLIENT: &str = "agent-world-client";
+const TERMINAL: &str = "agent-world-terminal";
 const CLI: &str = "agent-world";
 
-/// Which of the workspace's packages each may use. In its tests a package may also use itself.
+/// Which of the workspace's packages each may use. In its tests a package may also use itself, and a client a real server.
 const MAY_USE: &[(&str, &[&str])] = &[
     (CORE, &[]),
     (STORE, &[CORE]),
@@ -41,9 +43,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (TOOLS, &[CORE]),
     (RUNTIME, &[CORE, STORE, LLM, TOOLS]),
     (SERVER, &[CORE, RUNTIME]),
-    (CLI, &[CORE, STORE, LLM, TOOLS, RUNTIME, SERVER]),
+    (CLIENT, &[]),
+    (TERMINAL, &[CORE, CLIENT]),
+    (CLI, &[CORE, STORE, LLM, TOOLS, RUNTIME, SERVER, CLIENT, TERMINAL]),
     ("xtask", &[]),
 ];
+
+/// What only the tests of a package may use.
+const IN_TESTS: &[(&str, &[&str])] = &[(CLIENT, &[RUNTIME, SERVER])];
 
 /// What must not be reached through any chain of normal dependencies; `*` stands for any ending.
 const NEVER_REACHES: &[(&str, &[&str], &str)] = &[
@@ -73,7 +80,7 @@ const NEVER_REACHES: &[(&str, &[&str], &str)] = &[
 
 const HTTP: &[&str] = &["axum", "http", "hyper"];
 /// Tools reach MCP servers: rmcp takes its headers, and its requests for tokens, in these types.
-const MAY_KNOW_HTTP: &[&str] = &[TOOLS, SERVER, CLI];
+const MAY_KNOW_HTTP: &[&str] = &[TOOLS, SERVER, CLIENT, CLI];
 
 pub fn violations(packages: &[Package], graph: &Graph) -> Vec<String> {
     let members: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
@@ -96,8 +103,15 @@ fn wrong_direction(package: &Package, members: &BTreeSet<&str>) -> Vec<String> {
         return vec![format!("{name} is not in the table of who may use whom; add it there")];
     };
     let allowed = |dependency: &Dependency| {
+        let in_tests = [name.as_str()].into_iter().chain(
+            IN_TESTS
+                .iter()
+                .filter(|(user, _)| user == name)
+                .flat_map(|(_, used)| used.iter().copied()),
+        );
         may_use.contains(&dependency.name.as_str())
-            || dependency.kind == Kind::Development && dependency.name == *name
+            || dependency.kind == Kind::Development
+                && in_tests.into_iter().any(|used| used == dependency.name)
     };
     dependencies
         .iter()

@@ -24,6 +24,8 @@ pub(super) struct Facts {
     pub asked_in: Option<MessageId>,
     /// The reply that was being made when its turn ended.
     pub streaming: Option<Streaming>,
+    /// The failed turn whose work the turn of a first model call takes up again.
+    pub retry_of: Option<TurnId>,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,9 @@ pub(super) async fn gather(
         Event::TurnEnded { turn, ending: Ending::Failed { .. } | Ending::Stopped } => {
             facts.streaming = at.streaming(turn).await?;
         }
+        Event::ModelCallRequested(asked) if asked.iteration == 1 => {
+            facts.retry_of = at.retry_of(&asked.turn).await?;
+        }
         _ => {}
     }
     Ok(facts)
@@ -108,6 +113,15 @@ impl At<'_> {
         let found = self.store.log(self.chat, before, 1).await?;
         Ok(found.first().and_then(|stored| match stored.sealed.open().ok()?.event {
             Event::ApprovalRequested(asked) if asked.approval == approval.id => Some(asked.message),
+            _ => None,
+        }))
+    }
+
+    /// A turn starts right before its first call of the model, and says there what it repeats.
+    async fn retry_of(self, turn: &TurnId) -> Result<Option<TurnId>, Error> {
+        let found = self.store.log(self.chat, self.seq.saturating_sub(2), 1).await?;
+        Ok(found.first().and_then(|stored| match stored.sealed.open().ok()?.event {
+            Event::TurnStarted(started) if started.turn == *turn => started.retry_of,
             _ => None,
         }))
     }

@@ -31,6 +31,7 @@ const PULSE: Duration = Duration::from_secs(15);
 /// Events read at once. A reader holds no more than these while its connection is busy.
 const PAGE: usize = 64;
 
+const BEGINS: HeaderName = HeaderName::from_static("last-event-id");
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Answers with a stream of what happens after an event.
@@ -55,8 +56,11 @@ pub(super) async fn follow(
     };
     let headers =
         [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store"), (NO_BUFFERING, "no")];
+    // Whoever begins at the live end can resume before the first event.
+    let begins = [(BEGINS, reader.known.0.to_string())];
     // The mailbox decides who is too slow, and then there is still something to be said.
-    Ok(held::unhurried((headers, Body::from_stream(reader.read())).into_response()))
+    let response = (headers, begins, Body::from_stream(reader.read())).into_response();
+    Ok(held::unhurried(response))
 }
 
 struct Reader {

@@ -7,8 +7,8 @@
 use agent_world_core::chain::Recorded;
 use agent_world_core::chat::CallState;
 use agent_world_core::event::{
-    ApprovalDecided, ApprovalRequested, Author, Decision, Ending, Event, NoticeCode, NoticePosted,
-    Permission, Position, ReplyRecorded, ToolFinished,
+    ApprovalDecided, ApprovalRequested, Author, Decision, Ending, Event, ModelCallRequested,
+    NoticeCode, NoticePosted, Permission, Position, ReplyRecorded, ToolFinished, Waiting,
 };
 use agent_world_core::ids::{AgentId, ChatId, GrantId, RuleId, TurnId};
 use agent_world_core::view::message::{self, Asked, Place};
@@ -17,7 +17,7 @@ use agent_world_runtime::store::{StoredEvent, WorldChange};
 use serde_json::Value;
 
 use super::facts::Facts;
-use super::wire::{Crud, Data, Stream, System};
+use super::wire::{Cause, Crud, Data, Joined, Stream, System};
 use crate::wire;
 
 /// Tells of an event of a chat.
@@ -90,7 +90,7 @@ impl Teller<'_> {
                 by: Some(by.clone()),
             })],
             Event::ModelCallRequested(asked) => {
-                vec![stream("start", &asked.reply.to_string(), &asked.agent, &asked.turn)]
+                vec![start(asked, facts.retry_of.as_ref())]
             }
             Event::ReplyRecorded(reply) => self.reply(reply),
             Event::TurnPaused { turn } => {
@@ -163,6 +163,7 @@ impl Teller<'_> {
             message_id: reply.reply.to_string(),
             agent_id: reply.agent.to_string(),
             turn_id: reply.turn.to_string(),
+            cause: None,
             usage: Some(reply.usage),
             error: None,
         });
@@ -278,6 +279,7 @@ fn ended(turn: &TurnId, ending: &Ending, facts: &Facts) -> Vec<Data> {
         message_id: streaming.message.to_string(),
         agent_id: streaming.agent.to_string(),
         turn_id: turn.to_string(),
+        cause: None,
         usage: None,
         error: Some(error),
     })]
@@ -297,12 +299,21 @@ fn stopped(agent: Option<&AgentId>, by: &str) -> Data {
     })
 }
 
-fn stream(phase: &'static str, message: &str, agent: &AgentId, turn: &TurnId) -> Data {
+fn start(asked: &ModelCallRequested, retry_of: Option<&TurnId>) -> Data {
+    let joined = |waiting: &Waiting| match waiting {
+        Waiting::Message { id, .. } => Joined::MessageId(id.to_string()),
+        Waiting::Background { call } => Joined::ToolCallId(call.to_string()),
+    };
     Data::Stream(Stream {
-        phase,
-        message_id: message.to_owned(),
-        agent_id: agent.to_string(),
-        turn_id: turn.to_string(),
+        phase: "start",
+        message_id: asked.reply.to_string(),
+        agent_id: asked.agent.to_string(),
+        turn_id: asked.turn.to_string(),
+        cause: Some(Cause {
+            iteration: asked.iteration,
+            joined: asked.joined.iter().map(joined).collect(),
+            retry_of: retry_of.map(ToString::to_string),
+        }),
         usage: None,
         error: None,
     })

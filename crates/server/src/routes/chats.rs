@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use agent_world_core::Timestamp;
 use agent_world_core::ids::{AgentId, ChatId, MessageId};
 use agent_world_core::view::ChatView;
 use axum::Json;
@@ -17,7 +18,7 @@ use crate::access::{Member, Viewer};
 use crate::app::App;
 use crate::extract::{Body, OptionalBody, Query};
 use crate::problem::Problem;
-use crate::wire::{Chat, ForkPoint, NewChat, OfAgent, Page, Paging, Rename};
+use crate::wire::{Chat, ForkPoint, NewChat, OfAgent, Page, Paging, Rename, Standing};
 
 /// Characters of a title.
 const TITLE: usize = 500;
@@ -26,6 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(list, create))
         .routes(routes!(show, rename, delete))
+        .routes(routes!(standing))
         .routes(routes!(stop))
         .routes(routes!(fork))
         .routes(routes!(retry))
@@ -75,6 +77,20 @@ async fn create(
     params(ChatPath), responses((status = 200, body = Chat), Reading))]
 async fn show(_: Viewer, InChat(chat): InChat) -> Json<Chat> {
     Json(Chat::from_view(&chat))
+}
+
+/// Whether anything is under way in a chat that needs no person, and what waits for one: for programs that wait until a
+/// message is done with.
+#[utoipa::path(get, path = "/api/worlds/{world}/chats/{chat}/standing", operation_id = "get_standing", tag = "chats",
+    params(ChatPath), responses((status = 200, body = Standing), Reading))]
+async fn standing(
+    State(app): State<Arc<App>>,
+    _: Viewer,
+    InChat(chat): InChat,
+) -> Result<Json<Standing>, Problem> {
+    let store = app.engine.store().as_ref();
+    let standing = agent_world_runtime::Standing::of(store, &chat.id, Timestamp::now()).await?;
+    Ok(Json(Standing::new(&standing)))
 }
 
 /// Names a chat. No model renames it afterwards.

@@ -1,11 +1,15 @@
-//! What agents of a world may do: read, replaced as a whole, tried on a call; and granted rules taken back.
+//! What agents of a world may do: read, replaced as a whole, tried on a call and on the calls that were made; and granted
+//! rules taken back.
 //! Rules granted with `always` are not the document's: they come by answers and go by being revoked.
 
+mod history;
+
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use agent_world_core::config::{self, World};
 use agent_world_core::ids::RuleId;
-use agent_world_core::policy::{Grant, Question, explain};
+use agent_world_core::policy::{self, Grant, Question, explain};
 use agent_world_core::unambiguous::Unambiguous;
 use agent_world_runtime::WorldPart;
 use axum::Json;
@@ -22,13 +26,14 @@ use crate::access::{Admin, Approver, Viewer};
 use crate::app::App;
 use crate::extract::{Body, Path};
 use crate::problem::Problem;
-use crate::wire::{Policy, Trial, TrialInput};
+use crate::wire::{Comparison, ComparisonInput, Policy, Trial, TrialInput};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(get_policy, put_policy))
         .routes(routes!(revoke_rule))
         .routes(routes!(test_policy))
+        .routes(routes!(compare_policy))
 }
 
 /// What agents of a world may do.
@@ -148,8 +153,38 @@ async fn test_policy(
         arguments: &arguments,
         directory: world.working_directory.as_deref(),
     };
-    let explanation = explain(&world.policy, std::iter::empty::<&Grant>(), spec, question);
+    let policy = match &input.policy {
+        Some(Unambiguous(document)) => Cow::Owned(replaced(&world.policy, document)?),
+        None => Cow::<policy::Policy>::Borrowed(&world.policy),
+    };
+    let explanation = explain(&policy, std::iter::empty::<&Grant>(), spec, question);
     Ok(Json(Trial::new(&world, agent, &input.tool, &arguments, &explanation)))
+}
+
+/// Says what another policy would have decided otherwise about the calls that were made. Changes nothing.
+///
+/// Both policies are asked about each call as it was made, by the tools and in the folder the world has now. What was
+/// granted for the rest of a chat is left out.
+#[utoipa::path(
+    post, path = "/api/worlds/{world}/policy/diff", tag = "policy", security(("bearer" = ["viewer"])),
+    params(("world" = String, Path, description = "The world's id")),
+    request_body = ComparisonInput,
+    responses(
+        (status = 200, body = Comparison),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn compare_policy(
+    State(app): State<Arc<App>>,
+    _: Viewer,
+    Path(id): Path<String>,
+    Body(input): Body<ComparisonInput>,
+) -> Result<Json<Comparison>, Problem> {
+    let world = place::world(&app, &id).await?;
+    let Unambiguous(document) = &input.policy;
+    let new = replaced(&world.policy, document)?;
+    let tools = tools_of(&app, &world).await;
+    Ok(Json(history::compare(&app, &world, &new, &tools, input.limit).await?))
 }
 
 fn caller<'w>(world: &'w World, named: Option<&str>) -> Result<&'w config::Agent, Problem> {

@@ -40,6 +40,27 @@ pub(super) struct ImportQuery {
     pub trust: bool,
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct FolderQuery {
+    /// Only says what would change.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What the files of a folder change.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ChangedWorld {
+    pub id: String,
+    /// Whether anything was written.
+    pub changed: bool,
+    /// A line for each setting that differs.
+    pub changes: Vec<String>,
+    /// The version of the settings now.
+    pub version: u64,
+}
+
 /// Tells a folder from a whole world.
 #[derive(Debug, Deserialize)]
 pub(super) struct Probe {

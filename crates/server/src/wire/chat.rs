@@ -47,6 +47,15 @@ pub(crate) struct AgentAtWork {
     pub doing: agent_world_core::view::Doing,
 }
 
+/// What a chat waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Standing {
+    /// A model or a tool is at it, or about to be. Naming the chat does not count.
+    pub works: bool,
+    /// The approvals that wait for a decision, by id.
+    pub waiting_approvals: Vec<String>,
+}
+
 /// A chat to open.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -100,6 +109,15 @@ impl Chat {
             },
             created_at: view.created_at,
             updated_at: view.updated_at,
+        }
+    }
+}
+
+impl Standing {
+    pub fn new(standing: &agent_world_runtime::Standing) -> Self {
+        Self {
+            works: standing.works,
+            waiting_approvals: standing.waiting.iter().map(ToString::to_string).collect(),
         }
     }
 }

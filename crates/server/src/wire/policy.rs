@@ -1,10 +1,13 @@
 //! A policy as clients read it and may send it back, and what a trial of one tells.
 //! Conditions are shown as they are stored, secrets masked.
 
+use std::collections::BTreeMap;
+
 use agent_world_core::command_line::Command;
 use agent_world_core::config::World;
-use agent_world_core::display::{mask_secrets, mask_text};
+use agent_world_core::display::{mask_secrets, mask_text, reveal_line};
 use agent_world_core::policy::{self, Explanation, JudgedCommand, MatchedRule, Ruling};
+use agent_world_core::unambiguous::Unambiguous;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -68,6 +71,80 @@ pub(crate) struct TrialInput {
     #[serde(default = "no_arguments")]
     #[schema(value_type = Object)]
     pub arguments: Value,
+    /// A preset and rules that are asked in place of the world's own; what was granted with `always` holds all the same.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub policy: Option<Unambiguous>,
+}
+
+/// Another policy, to be compared with the one in force.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ComparisonInput {
+    /// A preset and rules, as `PUT` takes them.
+    #[schema(value_type = Object)]
+    pub policy: Unambiguous,
+    /// How many of the newest calls are looked at: 10,000 unless said.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 100_000)]
+    pub limit: Option<usize>,
+}
+
+/// What another policy would have decided otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Comparison {
+    pub world_id: String,
+    /// The calls that were looked at.
+    pub calls: usize,
+    /// How many of them would be decided otherwise, by `before -> after`.
+    pub changes: BTreeMap<String, usize>,
+    /// Calls of tools that are not there now: how they would be judged is not known.
+    pub without_tool: usize,
+    /// There are older calls than were looked at.
+    pub older_calls_left_out: bool,
+    /// Newest first.
+    pub differences: Vec<Difference>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Difference {
+    pub tool_call_id: String,
+    pub agent_id: String,
+    pub tool: String,
+    /// Secrets masked.
+    #[schema(value_type = Object)]
+    pub arguments: Value,
+    pub before: Side,
+    pub after: Side,
+    /// The same in words.
+    pub explanation: String,
+}
+
+/// What one policy says of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Side {
+    #[schema(value_type = String)]
+    pub verdict: Ruling,
+    #[schema(value_type = Object)]
+    pub ground: Value,
+}
+
+impl Difference {
+    pub fn new(change: &policy::Change) -> Self {
+        let side = |verdict: &policy::Verdict| Side {
+            verdict: verdict.ruling,
+            ground: json!(verdict.ground),
+        };
+        Self {
+            tool_call_id: change.call.id.clone(),
+            agent_id: change.call.agent.to_string(),
+            tool: reveal_line(&change.call.spec.name).into_owned(),
+            arguments: mask_secrets(&change.call.arguments),
+            before: side(&change.before),
+            after: side(&change.after),
+            explanation: change.to_string(),
+        }
+    }
 }
 
 fn no_arguments() -> Value {

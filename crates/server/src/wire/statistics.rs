@@ -56,6 +56,13 @@ pub(crate) struct ModelUse {
     pub reasoning_tokens: u64,
 }
 
+impl Statistics {
+    /// Nothing was done.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.usage.is_empty()
+    }
+}
+
 impl ToolUse {
     pub fn of(sums: &audit::Statistics) -> Self {
         Self {

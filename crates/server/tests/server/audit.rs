@@ -114,3 +114,40 @@ async fn statistics_count_calls_answers_and_tokens() {
     stage.get("/api/worlds/none/stats").await.fails(404, "world_not_found");
     stage.engine.shutdown().await;
 }
+
+#[tokio::test]
+async fn statistics_of_all_worlds_outlive_them() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    assert_eq!(stage.get("/api/stats").await.is(200).body, json!({"data": [], "next": null}));
+    let empty = stage.get("/api/stats?world=w").await.is(200).body;
+    assert_eq!(empty["data"], json!([{"world_id": "w", "tools": [], "usage": []}]));
+    stage.grant_always().await;
+    let of_world = stage.get("/api/worlds/w/stats").await.is(200).body;
+    let all = stage.get("/api/stats?limit=1").await.is(200).body;
+    assert_eq!(all, json!({"data": [of_world], "next": null}));
+    assert_eq!(stage.get("/api/stats?after=w").await.is(200).body["data"], json!([]));
+    stage.delete("/api/worlds/w").await.is(204);
+    for query in ["", "?world=w"] {
+        let left = stage.get(&format!("/api/stats{query}")).await.is(200).body;
+        assert_eq!(left["data"][0]["tools"], of_world["tools"], "{query}");
+    }
+    stage.get("/api/stats?world=none").await.fails(404, "world_not_found");
+    stage.get("/api/stats?agent=ada").await.fails(422, "query_invalid");
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_is_stored_can_be_verified_as_a_whole_or_by_world() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    stage.grant_always().await;
+    for body in [json!({}), json!({"world": "w"})] {
+        let found = stage.post("/api/verify", body).await.is(200).body;
+        assert_eq!((&found["ok"], &found["worlds"]), (&json!(true), &json!(1)), "{found}");
+        assert!(found["events"].as_u64().unwrap() > 5 && found["broken"] == json!([]), "{found}");
+    }
+    stage.post("/api/verify", json!({"world": "none"})).await.fails(404, "world_not_found");
+    stage.post("/api/verify", json!({"worlds": []})).await.fails(422, "body_invalid");
+    stage.engine.shutdown().await;
+}

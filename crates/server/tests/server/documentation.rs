@@ -15,11 +15,14 @@ GET PATCH DELETE /api/worlds/{}/agents/{}
 GET PUT /api/worlds/{}/policy
 DELETE /api/worlds/{}/policy/rules/{}
 POST /api/worlds/{}/policy/test
+POST /api/worlds/{}/policy/diff
 GET /api/worlds/{}/tools
 GET POST DELETE /api/worlds/{}/mcp-servers
 GET DELETE /api/worlds/{}/mcp-servers/{}
 POST /api/worlds/{}/mcp-servers/{}/restart
 GET /api/worlds/{}/stats
+GET /api/stats
+POST /api/verify
 GET /api/audit
 GET /healthz
 GET /readyz
@@ -27,8 +30,10 @@ GET /readyz
 const EVERYTHING_ELSE: &str = "
 GET /api/worlds/{}/export
 POST /api/worlds/import
+PUT /api/worlds/{}/folder
 GET POST /api/worlds/{}/chats
 GET PATCH DELETE /api/worlds/{}/chats/{}
+GET /api/worlds/{}/chats/{}/standing
 GET POST /api/worlds/{}/chats/{}/messages
 PUT DELETE /api/worlds/{}/chats/{}/messages/{}
 POST /api/worlds/{}/chats/{}/stop

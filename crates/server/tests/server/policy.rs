@@ -109,9 +109,14 @@ async fn a_call_is_tried_without_being_made() {
     assert_eq!((&tried["verdict"], &tried["ground"]["rule"]), (&json!("deny"), &json!("no")));
     assert_eq!(tried["commands"][0]["matched"][0]["description"], "not now");
     assert!(tried["explanation"].as_str().unwrap().contains("deny by rule no"));
+    let other = json!({"tool": "act", "arguments": {"what": "x"}, "policy": {"preset": "trusted"}});
+    let tried = stage.post(test, other).await.is(200).body;
+    assert_eq!(tried["ground"], json!({"preset": "trusted"}), "another policy is asked");
     let refused = |body: Value, code: &'static str| async {
         stage.post(test, body).await.fails(422, code);
     };
+    let wrong = json!({"tool": "act", "arguments": {"what": "x"}, "policy": {"presets": "ask"}});
+    refused(wrong, "policy_invalid").await;
     refused(json!({"tool": "none"}), "unknown_tool").await;
     refused(json!({"tool": "act", "agent": "none"}), "unknown_agent").await;
     refused(json!({"tool": "act"}), "arguments_invalid").await;
@@ -125,4 +130,27 @@ async fn a_call_is_tried_without_being_made() {
     nobody.fails(422, "unknown_agent").says("no agents");
     let audit = stage.get("/api/audit?kind=called").await.is(200).body;
     assert_eq!(audit["data"], json!([]), "nothing was called");
+}
+
+#[tokio::test]
+async fn another_policy_is_compared_with_the_one_in_force() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    let diff = "/api/worlds/w/policy/diff";
+    let found = stage.post(diff, json!({"policy": {}})).await.is(200).body;
+    assert_eq!((&found["calls"], &found["differences"]), (&json!(0), &json!([])));
+    stage.grant_always().await;
+    let rule = json!({"rules": [{"id": "no", "ruling": "deny", "tool": "*"}]});
+    let found = stage.post(diff, json!({"policy": rule})).await.is(200).body;
+    assert_eq!((&found["calls"], &found["changes"]), (&json!(1), &json!({"allow -> deny": 1})));
+    let difference = &found["differences"][0];
+    assert_eq!(difference["after"], json!({"verdict": "deny", "ground": {"rule": "no"}}));
+    assert!(difference["explanation"].as_str().unwrap().contains("allow -> deny"), "{difference}");
+    let none = stage.post(diff, json!({"policy": rule, "limit": 0})).await.is(200).body;
+    assert_eq!((&none["calls"], &none["older_calls_left_out"]), (&json!(0), &json!(true)));
+    let wrong = json!({"policy": {"rules": 3}});
+    stage.post(diff, wrong.clone()).await.fails(422, "policy_invalid");
+    stage.post(diff, json!({})).await.fails(422, "body_invalid");
+    stage.post("/api/worlds/none/policy/diff", wrong).await.fails(404, "world_not_found");
+    stage.engine.shutdown().await;
 }

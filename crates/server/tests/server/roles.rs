@@ -22,6 +22,7 @@ const LEAST: &str = "
     admin     DELETE  /api/worlds/{}
     admin     GET     /api/worlds/{}/export
     admin     POST    /api/worlds/import
+    admin     PUT     /api/worlds/{}/folder
     viewer    GET     /api/worlds/{}/agents
     admin     POST    /api/worlds/{}/agents
     viewer    GET     /api/worlds/{}/agents/{}
@@ -30,9 +31,12 @@ const LEAST: &str = "
     viewer    GET     /api/worlds/{}/policy
     admin     PUT     /api/worlds/{}/policy
     viewer    POST    /api/worlds/{}/policy/test
+    viewer    POST    /api/worlds/{}/policy/diff
     approver  DELETE  /api/worlds/{}/policy/rules/{}
     viewer    GET     /api/worlds/{}/tools
     viewer    GET     /api/worlds/{}/stats
+    viewer    GET     /api/stats
+    admin     POST    /api/verify
     viewer    GET     /api/worlds/{}/mcp-servers
     admin     POST    /api/worlds/{}/mcp-servers
     admin     DELETE  /api/worlds/{}/mcp-servers
@@ -48,6 +52,7 @@ const LEAST: &str = "
     viewer    GET     /api/worlds/{}/chats
     member    POST    /api/worlds/{}/chats
     viewer    GET     /api/worlds/{}/chats/{}
+    viewer    GET     /api/worlds/{}/chats/{}/standing
     member    PATCH   /api/worlds/{}/chats/{}
     member    DELETE  /api/worlds/{}/chats/{}
     viewer    GET     /api/worlds/{}/chats/{}/messages

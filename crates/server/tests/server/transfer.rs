@@ -152,6 +152,37 @@ async fn settings_move_as_files_also_under_another_id() {
 }
 
 #[tokio::test]
+async fn the_files_of_a_folder_take_the_place_of_settings_and_keep_what_they_only_name() {
+    let place = Place::with_world().await;
+    let (_, mut folder) = place.get("/api/worlds/lab/export?form=folder").await;
+    let put = |query: &'static str, body: Value| {
+        let url = format!("{}/api/worlds/{query}", place.url);
+        let request = place.client.put(url).header("content-type", "application/json");
+        async move { read(request.body(body.to_string()).send().await.unwrap()).await }
+    };
+    let (status, same) = put("lab/folder", folder.clone()).await;
+    assert_eq!((status, &same["changes"]), (StatusCode::OK, &json!([])), "{same}");
+    let text =
+        folder["files"]["world.toml"].as_str().unwrap().replace("turn_limit = 7", "turn_limit = 3");
+    folder["files"]["world.toml"] = json!(text);
+    let (_, dry) = put("lab/folder?dry_run=true", folder.clone()).await;
+    assert_eq!((&dry["changed"], &dry["changes"]), (&json!(false), &json!(["turn_limit: 7 -> 3"])));
+    let (_, done) = put("lab/folder", folder.clone()).await;
+    assert_eq!((&done["changed"], &done["version"]), (&json!(true), &json!(2)));
+    let world = place.engine.store().world(&WorldId::new("lab")).await.unwrap().unwrap();
+    assert_eq!(world.turn_limit, 3);
+    let McpTransport::Http { headers, .. } = &world.mcp_servers["docs"].transport else {
+        panic!("{world:?}")
+    };
+    assert_eq!(headers["X-Key"], "hunter2", "a key that is only named is kept");
+    let (status, problem) = put("none/folder", folder.clone()).await;
+    assert_eq!((status, &problem["code"]), (StatusCode::NOT_FOUND, &json!("world_not_found")));
+    folder["files"]["world.toml"] = json!("turnlimit = 3");
+    let (status, problem) = put("lab/folder", folder).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+}
+
+#[tokio::test]
 async fn what_is_no_world_is_refused_with_words() {
     let there = Place::open(Role::Admin, 5_000).await;
     let files = |name: &str, text: &str| json!({"files": {name: text, "world.toml": "id = \"x\""}});

@@ -121,6 +121,44 @@ async fn a_failed_turn_is_taken_up_again() {
 }
 
 #[tokio::test]
+async fn it_is_told_what_a_reply_is_made_for_and_which_turn_it_repeats() {
+    let stage = Stage::open().await;
+    stage.model.push("ada", Answer::failure(Class::InvalidRequest, "no"));
+    let said = stage.say("go").await;
+    stage.idle().await;
+    stage.model.push("ada", Answer::text("Now it works."));
+    stage.human.send(reqwest::Method::POST, &stage.at("retry"), None, None).await.ok(202);
+    stage.idle().await;
+    let told = stage.human.get(&stage.at("events?types=stream&limit=1000")).await.ok(200);
+    let told = told["data"].as_array().unwrap();
+    let starts: Vec<_> = told.iter().filter(|one| one["data"]["phase"] == "start").collect();
+    let [first, second] = starts[..] else { panic!("{told:#?}") };
+    let (first, second) = (&first["data"], &second["data"]);
+    assert_eq!(first["joined"], json!([{"message_id": id(&said)}]));
+    assert_eq!((&first["iteration"], first.get("retry_of")), (&json!(1), None));
+    assert_eq!((&second["iteration"], &second["joined"]), (&json!(1), &json!([])));
+    assert_eq!(second["retry_of"], first["turn_id"]);
+    let ends = told.iter().filter(|one| one["data"]["phase"] != "start");
+    assert!(ends.into_iter().all(|one| one["data"].get("joined").is_none()), "{told:#?}");
+}
+
+#[tokio::test]
+async fn a_chat_that_waits_for_a_person_is_told_from_one_that_works() {
+    let stage = Stage::open().await;
+    let quiet = json!({"works": false, "waiting_approvals": []});
+    assert_eq!(stage.human.get(&stage.at("standing")).await.ok(200), quiet);
+    let asked = stage.asked(&["one"]).await;
+    let waits = json!({"works": false, "waiting_approvals": [id(&asked[0])]});
+    stage
+        .until(async || {
+            (stage.human.get(&stage.at("standing")).await.ok(200) == waits).then_some(())
+        })
+        .await;
+    // It is busy all the same: somebody is waited for.
+    assert_eq!(stage.human.get(&stage.chat).await.ok(200)["activity"]["state"], "busy");
+}
+
+#[tokio::test]
 async fn a_viewer_reads_and_a_member_acts() {
     let stage = Stage::open().await;
     let viewer = stage.person("vera", Role::Viewer).await;

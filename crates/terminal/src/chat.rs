@@ -1,0 +1,22 @@
+//! A conversation at the bottom of a terminal, which leaves its history in the scrollback like any other program.
+//! Started by the `chat` command. [`state`] decides what keys and news mean, [`draw`] says how that looks, [`run`] is the loop
+//! that carries out what was decided; only the loop touches the terminal and the network.
+
+pub mod commands;
+pub mod draw;
+pub mod effect;
+mod flow;
+pub mod inline;
+mod open;
+mod order;
+mod perform;
+mod raw;
+mod run;
+pub mod state;
+mod waiting;
+mod words;
+
+pub use run::{Ended, FromHost, Setup, run};
+
+#[cfg(test)]
+mod tests;

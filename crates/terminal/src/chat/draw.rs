@@ -1,0 +1,271 @@
+//! Says how the live part of a conversation looks: who speaks, what runs, what waits, and where the person types.
+//! Called by `run` for each frame. Pure; everything that was written by models and tools is made visible first.
+
+use std::time::Instant;
+
+use agent_world_client::wire::{CallState, Doing};
+use agent_world_core::display::{reveal, reveal_line};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Widget as _, Wrap};
+
+use super::flow::is_person;
+use super::state::{Card, State};
+use super::words;
+use crate::conversation::{Block, Entry, Said};
+use crate::theme::Theme;
+
+/// Lines of a running tool's output: usually, and when more is wanted.
+const OUTPUT: usize = 3;
+const MORE_OUTPUT: usize = 12;
+/// Lines of what an agent thinks, when that is wanted.
+const REASONING: usize = 6;
+
+/// What the live part holds at a moment.
+#[derive(Debug)]
+pub struct Picture {
+    live: Vec<Line<'static>>,
+    card: Option<Vec<Line<'static>>>,
+    composer: u16,
+    status: Line<'static>,
+}
+
+impl State {
+    /// Lays out the question that is asked. One too long for the screen is put into the scrollback, where all of it can be
+    /// read.
+    pub fn lay_out(&mut self, size: Size, now: Instant) {
+        self.look(now);
+        let Some((question, number)) = self.question(now) else {
+            self.card = None;
+            return;
+        };
+        let (id, total, width) = (question.approval.id.clone(), self.waits(), size.width);
+        let is_same = |card: &Card| {
+            (&card.id, card.number, card.total, card.width) == (&id, number, total, width)
+        };
+        if !self.card.as_ref().is_some_and(is_same) {
+            let lines = question.lines(number, total, width, self.theme);
+            self.card = Some(Card { id: id.clone(), number, total, width, lines });
+        }
+        let fits = self.card.as_ref().is_none_or(|card| fits(card, self, size));
+        if !fits && self.laid_out.insert(id) {
+            let lines = self.card.as_ref().map(|card| card.lines.clone());
+            self.put(lines.unwrap_or_default());
+        }
+    }
+}
+
+fn fits(card: &Card, state: &State, size: Size) -> bool {
+    let keys = state.waiting.shown().map(|(question, _)| question.prompt(size.width, state.theme));
+    let below = rows(&keys.unwrap_or_default(), size.width) + 2;
+    rows(&card.lines, size.width) + below <= usize::from(most(size))
+}
+
+/// What is to be seen now.
+pub fn picture(state: &State, size: Size, now: Instant) -> Picture {
+    let card = card(state, size, now);
+    let composer = match card {
+        Some(_) => 0,
+        None => state.composer.height(size.width).min(most(size).saturating_sub(1)).max(1),
+    };
+    let below = match &card {
+        Some(card) => u16::try_from(rows(card, size.width)).unwrap_or(u16::MAX),
+        None => composer,
+    };
+    let room = usize::from(most(size).saturating_sub(below.saturating_add(1)));
+    let live = live(state, size.width, now, card.is_some());
+    let hidden = live.len().saturating_sub(room);
+    Picture { live: live.into_iter().skip(hidden).collect(), card, composer, status: status(state) }
+}
+
+impl Picture {
+    pub fn height(&self, width: u16) -> u16 {
+        let card = self.card.as_ref().map_or(0, |card| rows(card, width));
+        u16::try_from(self.live.len() + card + 1).unwrap_or(u16::MAX).saturating_add(self.composer)
+    }
+
+    pub fn render(&self, state: &State, area: Rect, buffer: &mut Buffer) {
+        let last = area.y + area.height.saturating_sub(1);
+        let mut y = area.y;
+        for line in self.live.iter().take(usize::from(area.height.saturating_sub(1))) {
+            line.render(Rect { y, height: 1, ..area }, buffer);
+            y += 1;
+        }
+        let middle = Rect { y, height: last.saturating_sub(y), ..area };
+        match &self.card {
+            Some(card) => {
+                Paragraph::new(card.clone()).wrap(Wrap { trim: false }).render(middle, buffer);
+            }
+            None => state.composer.draw(middle, buffer),
+        }
+        (&self.status).render(Rect { y: last, height: 1, ..area }, buffer);
+    }
+}
+
+/// One row is left to what was said before.
+fn most(size: Size) -> u16 {
+    size.height.saturating_sub(1).max(2)
+}
+
+fn rows(lines: &[Line<'static>], width: u16) -> usize {
+    Paragraph::new(lines.to_vec()).wrap(Wrap { trim: false }).line_count(width.max(1))
+}
+
+fn card(state: &State, size: Size, now: Instant) -> Option<Vec<Line<'static>>> {
+    let (question, _) = state.question(now)?;
+    let card = state.card.as_ref()?;
+    let mut lines = card.lines.clone();
+    let keys = question.prompt(size.width, state.theme);
+    if !fits(card, state, size) {
+        lines.truncate(1);
+        lines.push(Line::styled(
+            "  all of it is above; scroll back to read it",
+            state.theme.quiet(),
+        ));
+    }
+    // Keys are offered when they count.
+    match question.is_fresh(now) {
+        true => lines.extend(keys.iter().map(|_| Line::default())),
+        false => lines.extend(keys),
+    }
+    if state.waits() > 1 {
+        lines.push(Line::styled("Tab looks at the next one that waits", state.theme.quiet()));
+    }
+    Some(lines)
+}
+
+fn live(state: &State, width: u16, now: Instant, has_card: bool) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for entry in state.conversation.entries() {
+        match entry {
+            entry if state.flow.is_done(entry) => {}
+            Entry::Said(said) if state.flow.has_floor(&said.id) => {
+                lines.extend(state.flow.tail(width))
+            }
+            Entry::Said(said) if said.text.trim().is_empty() => lines.extend(thinking(said, state)),
+            Entry::Said(said) => lines.push(preview(said, width, state.theme)),
+            Entry::Call(block) if block.state == CallState::AwaitingApproval && has_card => {}
+            Entry::Call(block) => lines.extend(running(block, state, width, now)),
+            Entry::Notice { .. } => {}
+        }
+    }
+    for (_, text) in &state.sending {
+        let text = reveal_line(text);
+        lines.push(Line::styled(
+            words::cut(&format!("> {text} (sending)"), usize::from(width)),
+            state.theme.quiet(),
+        ));
+    }
+    lines
+}
+
+/// Somebody whose turn to be written comes later.
+fn preview(said: &Said, width: u16, theme: Theme) -> Line<'static> {
+    let name =
+        if is_person(said) { "you".to_owned() } else { reveal_line(&said.sender).into_owned() };
+    let style = if is_person(said) { theme.person() } else { theme.agent(&said.sender) };
+    let last = said.text.trim_end().lines().next_back().unwrap_or_default();
+    let room = usize::from(width).saturating_sub(name.chars().count() + 3);
+    let shown: Vec<char> = reveal_line(last).chars().collect();
+    let skipped = shown.len().saturating_sub(room);
+    let text: String = shown.into_iter().skip(skipped).collect();
+    Line::from(vec![
+        Span::styled(name, style),
+        Span::styled(" … ", theme.quiet()),
+        Span::styled(text, theme.quiet()),
+    ])
+}
+
+fn thinking(said: &Said, state: &State) -> Vec<Line<'static>> {
+    let theme = state.theme;
+    let count = said.reasoning.split_whitespace().count();
+    if count == 0 {
+        return Vec::new();
+    }
+    let hint = if state.shows_reasoning { "" } else { " (Ctrl-R shows)" };
+    let mut lines = vec![Line::from(vec![
+        Span::styled(reveal_line(&said.sender).into_owned(), theme.agent(&said.sender)),
+        Span::styled(format!(" thinking… {}{hint}", words::count(count, "word")), theme.quiet()),
+    ])];
+    if state.shows_reasoning {
+        let text = reveal(&said.reasoning);
+        let all: Vec<&str> = text.lines().collect();
+        let skipped = all.len().saturating_sub(REASONING);
+        lines.extend(
+            all.iter().skip(skipped).map(|line| Line::styled(format!("  {line}"), theme.quiet())),
+        );
+    }
+    lines
+}
+
+fn running(block: &Block, state: &State, width: u16, now: Instant) -> Vec<Line<'static>> {
+    let theme = state.theme;
+    let what = match (block.state, state.running.get(&block.id)) {
+        (CallState::AwaitingApproval, _) => "waits for you; /approvals".to_owned(),
+        (CallState::Executing, Some(since)) => {
+            format!("{} s", now.saturating_duration_since(*since).as_secs())
+        }
+        (CallState::Executing, None) => "runs".to_owned(),
+        _ => "comes next".to_owned(),
+    };
+    let call = words::call(&block.name, &block.arguments);
+    let room =
+        usize::from(width).saturating_sub(block.agent.chars().count() + what.chars().count() + 7);
+    let mut lines = vec![Line::from(vec![
+        Span::styled("⚙ ", theme.quiet()),
+        Span::styled(reveal_line(&block.agent).into_owned(), theme.agent(&block.agent)),
+        Span::raw(format!(" {} · {what}", words::cut(&call, room))),
+    ])];
+    let most = if state.shows_output { MORE_OUTPUT } else { OUTPUT };
+    let hidden = block.output.count().saturating_sub(most);
+    let kept = block.output.lines();
+    let skipped = kept.len().saturating_sub(most);
+    if hidden > 0 && !state.shows_output {
+        let text = format!("    … {} before (Ctrl-O shows more)", words::count(hidden, "line"));
+        lines.push(Line::styled(text, theme.quiet()));
+    }
+    lines.extend(
+        kept.skip(skipped)
+            .map(|line| Line::styled(format!("    {}", reveal_line(line)), theme.quiet())),
+    );
+    lines
+}
+
+fn status(state: &State) -> Line<'static> {
+    let theme = state.theme;
+    let conversation = &state.conversation;
+    if state.is_leaving() {
+        return Line::styled("nothing runs: Ctrl-C once more leaves", theme.question());
+    }
+    let place = format!("{} · {}", conversation.world.id, reveal_line(&conversation.chat.title));
+    let mut spans = vec![Span::styled(words::cut(&place, 40), theme.quiet())];
+    let mut add = |text: String, style| {
+        spans.push(Span::styled(" · ", theme.quiet()));
+        spans.push(Span::styled(text, style));
+    };
+    if let Some(why) = &state.lost {
+        add(format!("connection lost: {}", reveal_line(why)), theme.warning());
+    }
+    if state.waits() > 0 {
+        add(format!("{} waiting", state.waits()), theme.question());
+    }
+    for agent in &conversation.activity.agents {
+        add(format!("{} {}", reveal_line(&agent.id), doing(agent.doing)), theme.agent(&agent.id));
+    }
+    if state.editing.is_some() {
+        add("changes your last message; Esc does not".to_owned(), theme.question());
+    }
+    Line::from(spans)
+}
+
+/// What an agent does, in words.
+pub fn doing(doing: Doing) -> &'static str {
+    match doing {
+        Doing::Thinking => "thinks",
+        Doing::RunningTools => "uses tools",
+        Doing::AwaitingApproval => "waits for approval",
+        Doing::AwaitingHuman => "waits for you to speak",
+        Doing::Other => "works",
+    }
+}

@@ -1,0 +1,72 @@
+//! What a conversation wants done, and what came of it.
+//! Made by `state`, carried out by `perform`. Plain data: nothing here does anything.
+
+use agent_world_client::wire::{Approval, Decision, Message};
+
+use super::open::Opened;
+
+/// What is to be done elsewhere. Nothing waits for it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    Post {
+        number: u64,
+        text: String,
+    },
+    Edit {
+        message: String,
+        text: String,
+    },
+    Decide {
+        approval: String,
+        decision: Box<Decision>,
+    },
+    Stop {
+        agent: Option<String>,
+    },
+    Retry,
+    Title(String),
+    /// To another chat of the same world.
+    Open(Which),
+    ListChats,
+    ListApprovals,
+    ShowPolicy,
+    /// What was typed is kept for the next time.
+    Remember(String),
+    Quit,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    New,
+    Chat(String),
+    /// A copy of this one that ends with a message.
+    Fork(String),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Told {
+    Posted {
+        number: u64,
+        message: Box<Message>,
+    },
+    NotPosted {
+        number: u64,
+        why: String,
+    },
+    Decided(Box<Approval>),
+    /// It goes on waiting.
+    NotDecided {
+        approval: String,
+        why: String,
+    },
+    /// Somebody else was first.
+    DecidedBefore {
+        approval: String,
+        why: String,
+    },
+    Opened(Box<Opened>),
+    /// Something to read, line by line.
+    Listed(Vec<String>),
+    Refused(String),
+}

@@ -1,0 +1,313 @@
+//! Decides what goes into the scrollback, and in which order: one speaks at a time, the others wait for their turn.
+//! Called by `state` before each drawing. What was given out is never taken back; what can still change is not given out.
+
+use std::collections::HashSet;
+
+use agent_world_client::wire::CallState;
+use agent_world_core::display::{reveal, reveal_line};
+use ratatui::text::{Line, Span};
+
+use super::words;
+use crate::conversation::{Block, Conversation, Entry, Said, SaidState};
+use crate::markdown::{self, Lines};
+use crate::theme::Theme;
+
+/// Before every line of a text, so that none can pass for a line of somebody else.
+const INDENT: &str = "  ";
+const INDENT_WIDTH: u16 = 2;
+/// Lines of a tool's result that are shown, and of a message of earlier.
+const RESULT: usize = 5;
+const EARLIER_LINES: usize = 12;
+
+#[derive(Debug, Default)]
+pub struct Flow {
+    done: HashSet<String>,
+    /// Calls whose denial was told with the decision.
+    told: HashSet<String>,
+    floor: Option<Floor>,
+}
+
+/// Whoever speaks into the scrollback.
+#[derive(Debug)]
+struct Floor {
+    id: String,
+    /// What was handed on so far.
+    handed: String,
+    lines: Lines,
+    /// Something else was written since.
+    interrupted: bool,
+}
+
+impl Flow {
+    /// What was there when the chat was opened: the last messages, quietly. The rest of it is not told again.
+    pub fn enter(
+        &mut self,
+        conversation: &Conversation,
+        earlier: usize,
+        width: u16,
+        theme: Theme,
+    ) -> Vec<Line<'static>> {
+        let mut said = Vec::new();
+        for entry in conversation.entries() {
+            match entry {
+                Entry::Said(one) if one.state == SaidState::Streaming => continue,
+                Entry::Call(block) if !block.state.is_over() => continue,
+                Entry::Said(one) if !one.text.trim().is_empty() => said.push(one),
+                Entry::Said(_) | Entry::Call(_) | Entry::Notice { .. } => {}
+            }
+            self.done.insert(entry.id().to_owned());
+        }
+        let skipped = said.len().saturating_sub(earlier);
+        said.into_iter().skip(skipped).flat_map(|one| before(one, width, theme)).collect()
+    }
+
+    /// A call whose end was told with the decision about it.
+    pub fn tell_no_more(&mut self, call: &str) {
+        self.told.insert(call.to_owned());
+    }
+
+    /// Another line is about to be written.
+    pub fn interrupt(&mut self) {
+        if let Some(floor) = &mut self.floor {
+            floor.interrupted = true;
+        }
+    }
+
+    pub fn is_done(&self, entry: &Entry) -> bool {
+        self.done.contains(entry.id())
+    }
+
+    pub fn has_floor(&self, id: &str) -> bool {
+        self.floor.as_ref().is_some_and(|floor| floor.id == id)
+    }
+
+    /// What the speaker has said that may still change.
+    pub fn tail(&self, width: u16) -> Vec<Line<'static>> {
+        let tail = self.floor.as_ref().map(|floor| floor.lines.tail(room(width)));
+        tail.unwrap_or_default().into_iter().map(indented).collect()
+    }
+
+    /// What can be given out now.
+    pub fn advance(
+        &mut self,
+        conversation: &Conversation,
+        width: u16,
+        theme: Theme,
+    ) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        while self.go_on(conversation, width, theme, &mut out) {
+            let next = conversation.entries().iter().find(|entry| self.can_begin(entry));
+            match next {
+                Some(Entry::Said(said)) => self.begin(said, theme, &mut out),
+                Some(Entry::Call(block)) => {
+                    if block.state != CallState::Denied || !self.told.contains(&block.id) {
+                        out.extend(ended(block, theme));
+                    }
+                    self.done.insert(block.id.clone());
+                }
+                Some(Entry::Notice { id, text, .. }) => {
+                    out.push(Line::styled(format!("! {}", reveal_line(text)), theme.warning()));
+                    self.done.insert(id.clone());
+                }
+                None => break,
+            }
+        }
+        out
+    }
+
+    fn can_begin(&self, entry: &Entry) -> bool {
+        !self.is_done(entry)
+            && match entry {
+                Entry::Said(said) => {
+                    said.state != SaidState::Streaming || !said.text.trim().is_empty()
+                }
+                Entry::Call(block) => block.state.is_over(),
+                Entry::Notice { .. } => true,
+            }
+    }
+
+    fn begin(&mut self, said: &Said, theme: Theme, out: &mut Vec<Line<'static>>) {
+        if said.text.trim().is_empty() {
+            self.done.insert(said.id.clone());
+            return;
+        }
+        if is_person(said) {
+            out.push(Line::default());
+            out.extend(by_person(said, theme));
+            self.done.insert(said.id.clone());
+            return;
+        }
+        out.push(header(said, theme));
+        self.floor = Some(Floor {
+            id: said.id.clone(),
+            handed: String::new(),
+            lines: Lines::new(theme),
+            interrupted: false,
+        });
+    }
+
+    /// Lets whoever has the floor go on. Says whether it is free then.
+    fn go_on(
+        &mut self,
+        conversation: &Conversation,
+        width: u16,
+        theme: Theme,
+        out: &mut Vec<Line<'static>>,
+    ) -> bool {
+        let Some(floor) = &mut self.floor else {
+            return true;
+        };
+        // A message that was taken back has nothing more to say.
+        let Some(Entry::Said(said)) = conversation.entry(&floor.id) else {
+            out.extend(floor.rest(width, theme));
+            out.push(aside("taken back", theme));
+            self.floor = None;
+            return true;
+        };
+        match said.text.strip_prefix(&floor.handed) {
+            Some(rest) => floor.lines.push(rest),
+            None => floor.begin_anew(said, width, theme, out),
+        }
+        floor.handed.clone_from(&said.text);
+        let mut lines: Vec<Line<'static>> =
+            floor.lines.finished(room(width)).into_iter().map(indented).collect();
+        let is_over = said.state != SaidState::Streaming;
+        if is_over {
+            lines.extend(floor.rest(width, theme));
+        }
+        if floor.interrupted && !lines.is_empty() {
+            floor.interrupted = false;
+            let name = reveal_line(&said.sender);
+            out.push(Line::styled(format!("{name} (goes on)"), theme.agent(&said.sender)));
+        }
+        out.extend(lines);
+        if !is_over {
+            return false;
+        }
+        if let SaidState::BrokenOff(why) = &said.state {
+            out.push(aside(&format!("broken off: {}", reveal_line(why)), theme));
+        }
+        self.done.insert(floor.id.clone());
+        self.floor = None;
+        true
+    }
+}
+
+impl Floor {
+    /// What is left of what was handed on, now that nothing follows it.
+    fn rest(&mut self, width: u16, theme: Theme) -> impl Iterator<Item = Line<'static>> + use<> {
+        let lines = std::mem::replace(&mut self.lines, Lines::new(theme));
+        lines.end(room(width)).into_iter().map(indented)
+    }
+
+    /// What was stored is not what was streamed.
+    fn begin_anew(&mut self, said: &Said, width: u16, theme: Theme, out: &mut Vec<Line<'static>>) {
+        out.extend(self.rest(width, theme));
+        let streamed = self.handed.trim();
+        let added = said.text.trim().strip_suffix(streamed).filter(|_| !streamed.is_empty());
+        match added {
+            // Only whom it is for was added.
+            Some(added) => out.push(aside(&format!("to {}", reveal_line(added.trim())), theme)),
+            None => {
+                let why =
+                    if said.state == SaidState::Streaming { "begins anew" } else { "as posted" };
+                out.push(aside(why, theme));
+                self.lines.push(&said.text);
+            }
+        }
+    }
+}
+
+pub fn is_person(said: &Said) -> bool {
+    matches!(said.sender.as_str(), "human" | "user")
+}
+
+fn room(width: u16) -> u16 {
+    width.saturating_sub(INDENT_WIDTH).max(1)
+}
+
+fn indented(mut line: Line<'static>) -> Line<'static> {
+    if line.width() > 0 {
+        line.spans.insert(0, Span::raw(INDENT));
+    }
+    line
+}
+
+fn aside(text: &str, theme: Theme) -> Line<'static> {
+    Line::styled(format!("{INDENT}({text})"), theme.quiet())
+}
+
+fn header(said: &Said, theme: Theme) -> Line<'static> {
+    let style = match said.sender.as_str() {
+        "system" | "world" => theme.warning(),
+        agent => theme.agent(agent),
+    };
+    let mut spans = vec![Span::styled(reveal_line(&said.sender).into_owned(), style)];
+    match said.reasoning.split_whitespace().count() {
+        0 => {}
+        count => spans.push(Span::styled(
+            format!("  thought {}", words::count(count, "word")),
+            theme.quiet(),
+        )),
+    }
+    if said.attachments > 0 {
+        let text = format!("  with {}", words::count(said.attachments, "attachment"));
+        spans.push(Span::styled(text, theme.quiet()));
+    }
+    Line::from(spans)
+}
+
+fn by_person(said: &Said, theme: Theme) -> Vec<Line<'static>> {
+    let name = said.user.as_deref().map(reveal_line).unwrap_or_default();
+    let prompt = format!("{name}> ");
+    let text = reveal(&said.text);
+    let mut lines = text.trim_end().lines().map(str::to_owned);
+    let first =
+        vec![Span::styled(prompt, theme.person()), Span::raw(lines.next().unwrap_or_default())];
+    let rest = lines.map(|line| Line::from(format!("{INDENT}{line}")));
+    std::iter::once(Line::from(first)).chain(rest).collect()
+}
+
+/// A message of earlier, all of it quiet.
+fn before(said: &Said, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines: Vec<Line<'static>> = match is_person(said) {
+        true => by_person(said, theme),
+        false => {
+            let text = markdown::render(&said.text, room(width), theme);
+            std::iter::once(header(said, theme))
+                .chain(text.lines.into_iter().map(indented))
+                .collect()
+        }
+    };
+    let left = lines.len().saturating_sub(EARLIER_LINES);
+    if left > 0 {
+        lines.truncate(EARLIER_LINES);
+        lines.push(aside(&format!("{} more", words::count(left, "line")), theme));
+    }
+    lines.into_iter().map(|line| line.patch_style(theme.quiet())).collect()
+}
+
+fn ended(block: &Block, theme: Theme) -> Vec<Line<'static>> {
+    let call = words::call(&block.name, &block.arguments);
+    let style = match block.state {
+        CallState::Completed => theme.quiet(),
+        _ => theme.warning(),
+    };
+    let heading = Line::from(vec![
+        Span::styled("⚙ ", theme.quiet()),
+        Span::styled(reveal_line(&block.agent).into_owned(), theme.agent(&block.agent)),
+        Span::raw(format!(" {call} · ")),
+        Span::styled(words::ended(block), style),
+    ]);
+    let result = block.result.as_deref().unwrap_or_default();
+    let result = reveal(result.trim_end());
+    let count = result.lines().count();
+    let shown = result
+        .lines()
+        .take(RESULT)
+        .map(|line| format!("{INDENT}{INDENT}{}", words::cut(line, 300)));
+    let left = count.saturating_sub(RESULT);
+    let more = (left > 0).then(|| format!("{INDENT}{INDENT}… {} more", words::count(left, "line")));
+    let result = shown.chain(more).map(|line| Line::styled(line, theme.quiet()));
+    std::iter::once(heading).chain(result).collect()
+}

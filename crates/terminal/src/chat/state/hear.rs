@@ -1,0 +1,130 @@
+//! What news and answers change.
+//! Part of `state`. The same may be heard twice, as an answer and as news: it is told once.
+
+use std::time::Instant;
+
+use agent_world_client::Heard;
+use agent_world_client::wire::{Approval, ApprovalState, CallState, News, Role};
+use ratatui::text::{Line, Span};
+
+use super::State;
+use crate::chat::effect::{Effect, Told};
+use crate::chat::words;
+use crate::conversation::Entry;
+
+impl State {
+    pub fn hear(&mut self, heard: &Heard, now: Instant) -> Vec<Effect> {
+        match heard {
+            Heard::Lost(why) => self.lost = Some(why.clone()),
+            Heard::Back => self.lost = None,
+            Heard::Event(event) if event.chat_id.as_deref() == Some(&self.conversation.chat.id) => {
+                if let News::Approval(approval) = &event.news {
+                    self.approval(approval);
+                }
+                // Heard before the request for it was answered.
+                if let News::Message(message) = &event.news
+                    && message.role == Role::User
+                    && let Some(at) =
+                        self.sending.iter().position(|(_, text)| *text == message.content)
+                {
+                    self.sending.remove(at);
+                }
+                if let News::Changed(changed) = &event.news {
+                    let by = changed.by.as_deref().unwrap_or("somebody");
+                    match (changed.entity.as_str(), changed.action.as_str()) {
+                        ("chat", "deleted") => {
+                            self.warn(&format!("! {by} deleted this chat"));
+                            return vec![Effect::Quit];
+                        }
+                        ("message", "deleted") => {
+                            self.note(&format!(
+                                "{by} took messages back; the chat goes on before them"
+                            ));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Heard::Event(_) | Heard::Piece(_) | Heard::Output(_) => {}
+        }
+        for place in self.conversation.hear(heard) {
+            if let Some(Entry::Call(block)) = self.conversation.entries().get(place) {
+                match block.state {
+                    CallState::Executing => self.running.entry(block.id.clone()).or_insert(now),
+                    _ => {
+                        self.running.remove(&block.id);
+                        continue;
+                    }
+                };
+            }
+        }
+        Vec::new()
+    }
+
+    fn approval(&mut self, approval: &Approval) {
+        if approval.is_pending() {
+            return self.waiting.add(approval.clone());
+        }
+        self.waiting.settle(&approval.id);
+        if !self.traced.insert(approval.id.clone()) {
+            return;
+        }
+        let (mark, style) = match approval.state {
+            ApprovalState::Approved => ("✓ ", self.theme.good()),
+            _ => ("✗ ", self.theme.warning()),
+        };
+        if approval.state == ApprovalState::Denied {
+            self.flow.tell_no_more(&approval.tool_call_id);
+        }
+        let text = words::decided(approval);
+        self.out.push(Line::from(vec![
+            Span::styled(mark, style),
+            Span::styled(text, self.theme.quiet()),
+        ]));
+    }
+
+    pub fn told(&mut self, told: Told) {
+        match told {
+            Told::Posted { number, message } => {
+                self.sending.retain(|(sent, _)| *sent != number);
+                // The person may be in another chat by now.
+                if message.chat_id == self.conversation.chat.id {
+                    self.conversation.message(&message);
+                }
+            }
+            Told::NotPosted { number, why } => {
+                let text = self.sending.iter().find(|(sent, _)| *sent == number);
+                // Nothing that was typed is lost.
+                if let Some((_, text)) = text.filter(|_| self.composer.is_empty()) {
+                    self.composer.set(&text.clone());
+                }
+                self.sending.retain(|(sent, _)| *sent != number);
+                self.warn(&format!("! not posted: {why}"));
+            }
+            Told::Decided(approval) => self.approval(&approval),
+            Told::NotDecided { approval, why } => {
+                if !self.waiting.ask_anew(&approval, &why) {
+                    self.warn(&format!("! {why}"));
+                }
+            }
+            Told::DecidedBefore { approval, why } => {
+                self.waiting.settle(&approval);
+                self.warn(&format!("! {why}"));
+            }
+            Told::Opened(opened) => self.move_to(*opened),
+            Told::Listed(lines) => lines.iter().for_each(|line| self.plain(line)),
+            Told::Refused(why) => self.warn(&format!("! {why}")),
+        }
+    }
+
+    fn move_to(&mut self, opened: crate::chat::open::Opened) {
+        self.conversation = opened.conversation;
+        self.waiting = crate::chat::waiting::Waiting::default();
+        self.flow = crate::chat::flow::Flow::default();
+        self.editing = None;
+        self.sending.clear();
+        self.running.clear();
+        self.out.push(Line::default());
+        self.enter(opened.approvals, opened.elsewhere);
+    }
+}

@@ -1,0 +1,220 @@
+//! What keys and answers lead to.
+
+use std::time::Duration;
+
+use agent_world_client::Heard;
+use agent_world_client::wire::{Changed, Decision, News, Reach};
+use crossterm::event::KeyCode;
+use serde_json::json;
+
+use super::{Stage, approval, from, stage};
+use crate::chat::effect::{Effect, Told, Which};
+
+fn remember(text: &str) -> Effect {
+    Effect::Remember(text.to_owned())
+}
+
+fn answered(effects: &[Effect]) -> Option<(&str, &Decision)> {
+    match effects {
+        [Effect::Decide { approval, decision }] => Some((approval, decision)),
+        _ => None,
+    }
+}
+
+fn asked(number: usize) -> Stage {
+    let mut stage = stage(80, 24);
+    for id in 1..=number {
+        stage.ask(approval(&format!("apr_{id}"), "touch", &json!({})));
+    }
+    stage.wait(Duration::from_secs(1));
+    stage
+}
+
+#[test]
+fn what_is_entered_is_posted_once_and_shown_until_it_is_stored() {
+    let mut stage = stage(80, 24);
+    let effects = stage.enter("hello");
+    assert_eq!(effects, [remember("hello"), Effect::Post { number: 1, text: "hello".to_owned() }]);
+    assert!(stage.seen().contains("> hello (sending)"));
+    stage.message("msg_1", "human", "hello");
+    let message =
+        from(json!({"id": "msg_1", "chat_id": "chat_1", "role": "user", "sender": "human",
+        "content": "hello", "created_at": ""}));
+    stage.state.told(Told::Posted { number: 1, message });
+    let seen = stage.seen();
+    assert!(seen.matches("> hello").count() == 1 && !seen.contains("sending"), "{seen}");
+}
+
+#[test]
+fn what_was_not_posted_is_given_back() {
+    let mut stage = stage(80, 24);
+    stage.enter("hello");
+    stage.state.told(Told::NotPosted { number: 1, why: "too many messages".to_owned() });
+    assert_eq!(stage.state.composer.text(), "hello");
+    assert!(stage.seen().contains("! not posted: too many messages"));
+}
+
+#[test]
+fn commands_lead_to_what_they_say() {
+    for (line, expected) in [
+        ("/stop @bob", Effect::Stop { agent: Some("bob".to_owned()) }),
+        ("/retry", Effect::Retry),
+        ("/new", Effect::Open(Which::New)),
+        ("/switch chat_2", Effect::Open(Which::Chat("chat_2".to_owned()))),
+        ("/title A name", Effect::Title("A name".to_owned())),
+        ("/policy", Effect::ShowPolicy),
+        ("/quit", Effect::Quit),
+    ] {
+        assert_eq!(stage(80, 24).enter(line), [remember(line), expected]);
+    }
+    let mut stage = stage(80, 24);
+    assert_eq!(stage.enter("/nonsense"), [remember("/nonsense")]);
+    assert!(stage.seen().contains("there is no command /nonsense"));
+}
+
+#[test]
+fn the_last_message_can_be_changed() {
+    let mut stage = stage(80, 24);
+    stage.message("msg_1", "human", "helo");
+    stage.message("msg_2", "ada", "what?");
+    stage.enter("/edit");
+    assert_eq!(stage.state.composer.text(), "helo");
+    stage.control('u');
+    let effects = stage.enter("hello");
+    let edit = Effect::Edit { message: "msg_1".to_owned(), text: "hello".to_owned() };
+    assert_eq!(effects, [remember("hello"), edit]);
+    stage.enter("/edit");
+    stage.key(KeyCode::Esc);
+    assert!(stage.state.composer.is_empty());
+}
+
+#[test]
+fn ctrl_c_stops_what_runs_and_leaves_only_when_pressed_twice_with_nothing_running() {
+    let mut stage = stage(80, 24);
+    stage.activity(json!({"state": "busy", "agents": [{"id": "ada", "doing": "running_tools"}]}));
+    assert_eq!(stage.control('c'), [Effect::Stop { agent: None }]);
+    assert_eq!(stage.control('c'), [Effect::Stop { agent: None }]);
+    stage.activity(json!({"state": "idle"}));
+    stage.write("draft");
+    assert_eq!(stage.control('c'), []);
+    assert!(stage.state.composer.is_empty());
+    stage.write("x");
+    assert_eq!(stage.control('c'), [], "a key in between begins anew");
+    assert_eq!(stage.control('c'), [Effect::Quit]);
+}
+
+#[test]
+fn ctrl_d_leaves_an_empty_line_only() {
+    let mut stage = stage(80, 24);
+    stage.write("x");
+    assert_eq!(stage.control('d'), []);
+    stage.key(KeyCode::Backspace);
+    assert_eq!(stage.control('d'), [Effect::Quit]);
+}
+
+#[test]
+fn questions_are_answered_in_any_order() {
+    let mut stage = asked(3);
+    stage.key(KeyCode::Tab);
+    stage.key(KeyCode::Tab);
+    stage.wait(Duration::from_secs(1));
+    let effects = stage.key(KeyCode::Char('o'));
+    assert_eq!(answered(&effects), Some(("apr_3", &Decision::approve(Reach::Once))));
+    stage.wait(Duration::from_secs(1));
+    assert!(stage.seen().contains("1 of 3"), "what is on its way is not asked again");
+    stage.ask(approval("apr_3", "touch", &json!({"state": "approved", "scope": "once"})));
+    stage.key(KeyCode::BackTab);
+    assert!(stage.seen().contains("2 of 2"));
+}
+
+#[test]
+fn a_key_that_was_pressed_before_a_question_could_be_read_decides_nothing() {
+    let mut stage = asked(2);
+    assert!(answered(&stage.key(KeyCode::Char('o'))).is_some());
+    stage.draw();
+    assert_eq!(stage.key(KeyCode::Char('o')), [], "the next one has just come up");
+    stage.wait(Duration::from_secs(1));
+    assert!(answered(&stage.key(KeyCode::Char('o'))).is_some());
+}
+
+#[test]
+fn a_refused_decision_is_asked_again_with_the_reason() {
+    let mut stage = asked(1);
+    stage.key(KeyCode::Char('o'));
+    assert!(!stage.seen().contains("1 of 1"));
+    let (approval, why) = ("apr_1".to_owned(), "the arguments are refused".to_owned());
+    stage.state.told(Told::NotDecided { approval, why });
+    stage.wait(Duration::from_secs(1));
+    let seen = stage.seen();
+    assert!(seen.contains("1 of 1") && seen.contains("the arguments are refused"), "{seen}");
+}
+
+#[test]
+fn what_is_put_off_is_asked_when_wanted() {
+    let mut stage = asked(1);
+    stage.key(KeyCode::Char('l'));
+    assert!(stage.seen().contains("it waits; /approvals asks again"));
+    assert_eq!(stage.enter("/approvals"), [remember("/approvals"), Effect::ListApprovals]);
+    assert!(stage.seen().contains("1 of 1"));
+}
+
+#[test]
+fn a_decision_is_told_once_however_often_it_is_heard() {
+    let mut stage = asked(1);
+    let decided = approval(
+        "apr_1",
+        "touch",
+        &json!({"state": "denied", "decided_by": "maria", "reason": "no"}),
+    );
+    stage.state.told(Told::Decided(Box::new(decided.clone())));
+    stage.ask(decided);
+    stage.call("call_apr_1", "denied", &json!({"result": "denied by the user: no"}));
+    let seen = stage.seen();
+    assert_eq!(seen.matches("denied").count(), 1, "{seen}");
+    assert!(seen.contains("✗ ada shell_cmd touch: denied by maria (no)"), "{seen}");
+}
+
+#[test]
+fn whoever_is_interrupted_goes_on_under_the_own_name() {
+    let mut stage = stage(80, 24);
+    stage.piece("msg_1", "ada", 0, "A first paragraph.\n\nA sec", "");
+    stage.draw();
+    stage.ask(approval("apr_1", "touch", &json!({"state": "withdrawn"})));
+    stage.draw();
+    stage.message("msg_1", "ada", "A first paragraph.\n\nA second one.");
+    let seen = stage.seen();
+    assert!(seen.contains("withdrawn\nada (goes on)\n"), "{seen}");
+}
+
+#[test]
+fn a_lost_connection_is_told_while_it_is_lost() {
+    let mut stage = stage(80, 24);
+    stage.state.hear(&Heard::Lost("it was cut".to_owned()), stage.now);
+    assert!(stage.seen().contains("connection lost: it was cut"));
+    stage.state.hear(&Heard::Back, stage.now);
+    assert!(!stage.seen().contains("lost"));
+}
+
+#[test]
+fn a_chat_that_was_deleted_is_left() {
+    let mut stage = stage(80, 24);
+    let changed: Changed =
+        from(json!({"entity": "chat", "action": "deleted", "id": "chat_1", "by": "maria"}));
+    assert_eq!(stage.hear(News::Changed(changed)), [Effect::Quit]);
+    assert!(stage.seen().contains("! maria deleted this chat"));
+}
+
+#[test]
+fn what_was_streamed_and_what_was_stored_may_differ() {
+    let mut stage = stage(80, 24);
+    stage.piece("msg_1", "bob", 0, "noon", "");
+    stage.draw();
+    stage.message("msg_1", "bob", "@ada noon");
+    let seen = stage.seen();
+    assert!(seen.contains("  noon\n  (to @ada)"), "{seen}");
+    stage.piece("msg_2", "bob", 0, "one", "");
+    stage.draw();
+    stage.message("msg_2", "bob", "two");
+    let seen = stage.seen();
+    assert!(seen.contains("  one\n  (as posted)\n  two"), "{seen}");
+}

@@ -1,0 +1,128 @@
+//! What waits for a decision in a chat, and which of it the person looks at.
+//! Used by `state`. Decides nothing: a question is gone when somebody has answered it, or is put off when the person says so.
+
+use std::collections::HashSet;
+
+use agent_world_client::wire::Approval;
+
+use crate::deciding::Deciding;
+
+#[derive(Debug, Default)]
+pub struct Waiting {
+    questions: Vec<Deciding>,
+    /// Put off until the person asks for them.
+    later: HashSet<String>,
+    /// Answered, and the answer is on its way.
+    sent: HashSet<String>,
+    /// The one the person looks at.
+    at: Option<String>,
+}
+
+impl Waiting {
+    pub fn count(&self) -> usize {
+        self.questions.len()
+    }
+
+    pub fn add(&mut self, approval: Approval) {
+        if !self.questions.iter().any(|known| known.approval.id == approval.id) {
+            self.questions.push(Deciding::new(approval));
+        }
+        self.look_somewhere();
+    }
+
+    /// It is decided, expired or withdrawn. Says whether it was waiting here.
+    pub fn settle(&mut self, id: &str) -> bool {
+        let before = self.questions.len();
+        let place = self.place(id);
+        self.questions.retain(|known| known.approval.id != id);
+        self.later.remove(id);
+        self.sent.remove(id);
+        if self.at.as_deref() == Some(id) {
+            self.at = None;
+            // The next one takes its place, so that several are decided from first to last.
+            self.look_from(place.unwrap_or(0));
+        }
+        before != self.questions.len()
+    }
+
+    /// The question that is shown, with its number among all that wait.
+    pub fn shown(&self) -> Option<(&Deciding, usize)> {
+        let place = self.place(self.at.as_deref()?)?;
+        Some((self.questions.get(place)?, place + 1))
+    }
+
+    pub fn shown_mut(&mut self) -> Option<&mut Deciding> {
+        let place = self.place(self.at.as_deref()?)?;
+        self.questions.get_mut(place)
+    }
+
+    /// Looks at another one, in either direction and around the end.
+    pub fn step(&mut self, forwards: bool) -> bool {
+        let open = self.open();
+        let Some(at) = self.at.as_ref().and_then(|at| open.iter().position(|id| id == at)) else {
+            return false;
+        };
+        let next = match (forwards, at) {
+            (true, at) => (at + 1) % open.len(),
+            (false, 0) => open.len() - 1,
+            (false, at) => at - 1,
+        };
+        self.at = open.get(next).cloned();
+        next != at
+    }
+
+    pub fn put_off(&mut self) {
+        if let Some(at) = self.at.take() {
+            let place = self.place(&at).unwrap_or(0);
+            self.later.insert(at);
+            self.look_from(place);
+        }
+    }
+
+    /// Those put off are asked again.
+    pub fn ask_again(&mut self) {
+        self.later.clear();
+        self.look_somewhere();
+    }
+
+    /// An answer is on its way.
+    pub fn send(&mut self, id: &str) {
+        let place = self.place(id).unwrap_or(0);
+        self.sent.insert(id.to_owned());
+        self.at = None;
+        self.look_from(place);
+    }
+
+    /// The answer was refused: it is asked again, with why. Says whether it still waits.
+    pub fn ask_anew(&mut self, id: &str, why: &str) -> bool {
+        self.sent.remove(id);
+        let place = self.place(id);
+        let Some(question) = place.and_then(|place| self.questions.get_mut(place)) else {
+            return false;
+        };
+        question.refused(why);
+        self.at = Some(id.to_owned());
+        true
+    }
+
+    fn look_somewhere(&mut self) {
+        if self.at.is_none() {
+            self.at = self.open().into_iter().next();
+        }
+    }
+
+    fn look_from(&mut self, place: usize) {
+        let open = self.open();
+        let after = open.iter().find(|id| self.place(id).is_some_and(|at| at >= place));
+        self.at = after.or(open.first()).cloned();
+    }
+
+    fn open(&self) -> Vec<String> {
+        let ids = self.questions.iter().map(|known| &known.approval.id);
+        ids.filter(|id| !self.later.contains(*id) && !self.sent.contains(*id)).cloned().collect()
+    }
+
+    fn place(&self, id: &str) -> Option<usize> {
+        self.questions.iter().position(|known| known.approval.id == id)
+    }
+}

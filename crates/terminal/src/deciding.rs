@@ -1,0 +1,300 @@
+//! Asks a person about one waiting call: what is shown, and what keys mean.
+//! Used by `chat` and `tui`. Only what is plainly an answer is one; no key that was pressed for something else decides, and
+//! none of what is pasted does.
+
+mod card;
+mod command;
+mod form;
+mod input;
+mod prompt;
+mod rules;
+
+use std::time::{Duration, Instant};
+
+use agent_world_client::wire::{Approval, Decision, Reach};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::text::Line;
+use serde_json::Value;
+
+use crate::theme::Theme;
+use form::{Entered, Fields};
+use input::Input;
+
+/// A key that is pressed so soon after a question appeared was meant for something else.
+pub const UNREAD: Duration = Duration::from_millis(300);
+/// Characters of a reason.
+const REASON: usize = 10_000;
+
+/// One request that a person looks at.
+#[derive(Clone, Debug)]
+pub struct Deciding {
+    pub approval: Approval,
+    since: Instant,
+    step: Step,
+    /// Why the last key decided nothing.
+    problem: Option<String>,
+    helps: bool,
+}
+
+/// What the next keys are taken for.
+#[derive(Clone, Debug)]
+enum Step {
+    Choice,
+    /// For which calls a permission is to last, and the one that is marked.
+    Calls(Reach, Option<usize>),
+    Reason(Input),
+    Arguments(Input),
+    Fields(Box<Fields>),
+}
+
+/// What a key led to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// To be sent.
+    Decided(Box<Decision>),
+    /// Asked again when the person wants.
+    Later,
+    /// Something about the question changed: it is to be drawn again.
+    Redraw,
+    /// The key means nothing here.
+    Nothing,
+}
+
+impl Deciding {
+    pub fn new(approval: Approval) -> Self {
+        Self::shown_at(approval, Instant::now())
+    }
+
+    /// Shown at a moment.
+    pub fn shown_at(approval: Approval, since: Instant) -> Self {
+        Self { approval, since, step: Step::Choice, problem: None, helps: false }
+    }
+
+    /// It was drawn only now, after something else was in its place: keys from before do not answer it.
+    pub fn shown_again(&mut self, since: Instant) {
+        self.since = since;
+    }
+
+    /// Whether it appeared too short a time ago for a key to be an answer.
+    pub fn is_fresh(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.since) < UNREAD
+    }
+
+    /// Whether text is being typed, so that every key belongs to it.
+    pub fn is_typing(&self) -> bool {
+        matches!(self.step, Step::Reason(_) | Step::Arguments(_) | Step::Fields(_))
+    }
+
+    /// A key that was pressed at a moment: one that could not have been an answer yet means nothing.
+    pub fn key_at(&mut self, key: KeyEvent, now: Instant) -> Outcome {
+        if self.is_fresh(now) { Outcome::Nothing } else { self.key(key) }
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> Outcome {
+        let is_interrupt =
+            key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
+        // A key that is held down decides nothing.
+        let is_pressed = match key.kind {
+            KeyEventKind::Press => true,
+            KeyEventKind::Repeat => self.is_typing(),
+            KeyEventKind::Release => false,
+        };
+        if is_interrupt || !is_pressed {
+            return Outcome::Nothing;
+        }
+        let before = self.problem.take();
+        let outcome = match &mut self.step {
+            Step::Choice => self.choose(key),
+            Step::Calls(reach, marked) => {
+                let (reach, marked) = (*reach, *marked);
+                self.choose_calls(key, reach, marked)
+            }
+            Step::Reason(_) | Step::Arguments(_) | Step::Fields(_) => self.type_key(key),
+        };
+        match outcome {
+            Outcome::Nothing if before.is_some() => Outcome::Redraw,
+            outcome => outcome,
+        }
+    }
+
+    /// Text that was pasted.
+    pub fn paste(&mut self, text: &str) -> Outcome {
+        match &mut self.step {
+            Step::Choice | Step::Calls(..) => Outcome::Nothing,
+            Step::Reason(input) | Step::Arguments(input) => input.insert(text),
+            Step::Fields(fields) => fields.input.insert(text),
+        }
+    }
+
+    /// Says why what was sent decided nothing. What was typed is still there.
+    pub fn refused(&mut self, problem: impl Into<String>) {
+        self.problem = Some(problem.into());
+    }
+
+    /// What must be seen before deciding, all of it: `number` of `total` that wait.
+    pub fn lines(
+        &self,
+        number: usize,
+        total: usize,
+        width: u16,
+        theme: Theme,
+    ) -> Vec<Line<'static>> {
+        card::lines(&self.approval, number, total, width, theme)
+    }
+
+    /// The keys there are now, and what was typed so far.
+    pub fn prompt(&self, width: u16, theme: Theme) -> Vec<Line<'static>> {
+        prompt::lines(self, width, theme)
+    }
+
+    fn choose(&mut self, key: KeyEvent) -> Outcome {
+        let is_form = self.approval.form.is_some();
+        match letter(key) {
+            Some('o' | 'y') => self.once(None),
+            Some('s') if !is_form => self.ask_calls(Reach::Session),
+            Some('a') if !is_form => self.ask_calls(Reach::Always),
+            Some('e') => self.ask_arguments(),
+            Some('d' | 'n') => self.go_to(Step::Reason(Input::line())),
+            Some('l') => Outcome::Later,
+            Some('?') => {
+                self.helps = !self.helps;
+                Outcome::Redraw
+            }
+            None if key.code == KeyCode::Esc => Outcome::Later,
+            _ => Outcome::Nothing,
+        }
+    }
+
+    fn once(&mut self, arguments: Option<Value>) -> Outcome {
+        if !rules::offers(&self.approval, Reach::Once) {
+            return self.refuse(rules::ONCE_NOT_OFFERED);
+        }
+        decided(Decision { arguments, ..Decision::approve(Reach::Once) })
+    }
+
+    fn ask_calls(&mut self, reach: Reach) -> Outcome {
+        match rules::offers(&self.approval, reach) {
+            true => self.go_to(Step::Calls(reach, None)),
+            false => self.refuse(rules::not_offered(&self.approval, reach)),
+        }
+    }
+
+    fn ask_arguments(&mut self) -> Outcome {
+        if !rules::offers(&self.approval, Reach::Once) {
+            return self.refuse(rules::ONCE_NOT_OFFERED);
+        }
+        let step = match &self.approval.form {
+            None => Step::Arguments(Input::json(&self.approval.arguments)),
+            Some(form) => match Fields::of(form) {
+                Some(fields) => Step::Fields(Box::new(fields)),
+                None => Step::Arguments(Input::json(&Value::Object(serde_json::Map::new()))),
+            },
+        };
+        self.go_to(step)
+    }
+
+    fn choose_calls(&mut self, key: KeyEvent, reach: Reach, marked: Option<usize>) -> Outcome {
+        let count = self.approval.suggested_matches.len();
+        let same = match reach {
+            Reach::Session => 's',
+            Reach::Always => 'a',
+            Reach::Once => 'o',
+        };
+        match (key.code, letter(key)) {
+            (KeyCode::Esc, _) => self.go_to(Step::Choice),
+            (KeyCode::Up, _) => {
+                let to = marked.map_or(count, |at| if at == 0 { count } else { at });
+                self.go_to(Step::Calls(reach, to.checked_sub(1)))
+            }
+            (KeyCode::Down, _) => {
+                let to = marked.map_or(0, |at| at + 1);
+                self.go_to(Step::Calls(reach, Some(if to < count { to } else { 0 })))
+            }
+            (KeyCode::Enter, _) if key.modifiers.is_empty() => match marked {
+                Some(place) => self.lasting(reach, Some(place)),
+                None => self.refuse(rules::SAY_WHICH),
+            },
+            // The same key again: for any call, where the person was shown that.
+            (_, Some(letter)) if letter == same => match rules::offers_any_call(&self.approval) {
+                true => self.lasting(reach, None),
+                false => self.refuse(rules::SAY_WHICH),
+            },
+            (_, Some(digit)) if digit.is_ascii_digit() => {
+                let number = digit.to_digit(10).and_then(|number| usize::try_from(number).ok());
+                match number.and_then(|number| number.checked_sub(1)).filter(|at| *at < count) {
+                    Some(place) => self.lasting(reach, Some(place)),
+                    None => self.refuse(format!(
+                        "there is no {digit}; choose one from 1 to {count}; nothing was decided"
+                    )),
+                }
+            }
+            _ => Outcome::Nothing,
+        }
+    }
+
+    fn lasting(&self, reach: Reach, suggestion: Option<usize>) -> Outcome {
+        decided(Decision { suggestion, ..Decision::approve(reach) })
+    }
+
+    fn type_key(&mut self, key: KeyEvent) -> Outcome {
+        if key.code == KeyCode::Esc {
+            return self.go_to(Step::Choice);
+        }
+        match &mut self.step {
+            Step::Reason(input) if key.code == KeyCode::Enter => {
+                let reason = input.text().trim().to_owned();
+                if reason.chars().count() > REASON {
+                    return self.refuse(format!(
+                        "a reason has {REASON} characters at most; nothing was decided"
+                    ));
+                }
+                decided(Decision::deny(Some(reason).filter(|reason| !reason.is_empty())))
+            }
+            Step::Arguments(input) if input::sends(key) => {
+                let text = input.text();
+                match rules::arguments(&self.approval, &text) {
+                    Ok(arguments) => self.once(Some(arguments)),
+                    Err(problem) => self.refuse(problem),
+                }
+            }
+            Step::Fields(fields) if key.code == KeyCode::Enter || input::sends(key) => {
+                match fields.enter() {
+                    Entered::Next => Outcome::Redraw,
+                    Entered::Problem(problem) => self.refuse(problem),
+                    // All of it is looked at once more before it is sent.
+                    Entered::Whole(answer) => self.go_to(Step::Arguments(Input::json(&answer))),
+                }
+            }
+            Step::Reason(input) | Step::Arguments(input) => input.key(key),
+            Step::Fields(fields) => fields.input.key(key),
+            Step::Choice | Step::Calls(..) => Outcome::Nothing,
+        }
+    }
+
+    fn go_to(&mut self, step: Step) -> Outcome {
+        self.step = step;
+        Outcome::Redraw
+    }
+
+    fn refuse(&mut self, problem: impl Into<String>) -> Outcome {
+        self.refused(problem);
+        Outcome::Redraw
+    }
+}
+
+fn decided(decision: Decision) -> Outcome {
+    Outcome::Decided(Box::new(decision))
+}
+
+/// A letter that was typed as such.
+fn letter(key: KeyEvent) -> Option<char> {
+    let is_plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
+    match key.code {
+        KeyCode::Char(letter) if is_plain => Some(letter.to_ascii_lowercase()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "deciding_tests.rs"]
+mod tests;

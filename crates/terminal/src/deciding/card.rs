@@ -1,0 +1,210 @@
+//! What a person must see before deciding: who, what exactly, where, and which permissions can be given.
+//! Used by `deciding`. Leaves nothing out and cuts nothing; what others wrote stands behind a mark that no text can imitate.
+
+use std::collections::BTreeMap;
+
+use agent_world_client::wire::{Approval, Reach};
+use agent_world_core::command_line::TOOL;
+use agent_world_core::display::{reveal_line, reveal_once};
+use ratatui::style::Style;
+use ratatui::text::Line;
+use serde_json::Value;
+
+use super::command::Run;
+use super::rules;
+use crate::markdown::{Break, Spans, changes, highlighted, wrap};
+use crate::theme::Theme;
+
+pub fn lines(
+    approval: &Approval,
+    number: usize,
+    total: usize,
+    width: u16,
+    theme: Theme,
+) -> Vec<Line<'static>> {
+    let mut card = Card { width, theme, lines: Vec::new() };
+    card.heading(approval, number, total);
+    match &approval.form {
+        Some(form) => card.form(approval, form),
+        None => card.call(approval),
+    }
+    card.lines
+}
+
+struct Card {
+    width: u16,
+    theme: Theme,
+    lines: Vec<Line<'static>>,
+}
+
+impl Card {
+    fn heading(&mut self, approval: &Approval, number: usize, total: usize) {
+        let theme = self.theme;
+        let dot = || (" · ".to_owned(), theme.quiet());
+        let heading: Spans = vec![
+            (format!("? {number} of {total} waiting"), theme.question()),
+            dot(),
+            (reveal_line(&approval.agent_id).into_owned(), theme.agent(&approval.agent_id)),
+            dot(),
+            (reveal_line(&approval.tool).into_owned(), theme.strong()),
+            dot(),
+            (reveal_line(&approval.id).into_owned(), theme.quiet()),
+        ];
+        let rest = vec![("  ".to_owned(), theme.plain())];
+        self.lines.extend(wrap(&heading, self.width, &Spans::new(), &rest, Break::Words));
+    }
+
+    fn call(&mut self, approval: &Approval) {
+        let theme = self.theme;
+        let asks = format!("{} asks: {}", approval.agent_id, approval.message);
+        self.say(&reveal_once(&asks), theme.plain());
+        if let Some(voided) = &approval.voided {
+            self.voided(voided);
+        }
+        let facts = approval.binding.as_ref().map(|binding| &binding.facts);
+        self.run(approval);
+        if let Some(preview) = &approval.preview {
+            self.quote(changes(&reveal_once(preview), theme));
+        }
+        if let Some(directory) = &approval.working_directory {
+            self.say(&format!("in {}", reveal_line(directory)), theme.plain());
+        }
+        if let Some(facts) = facts {
+            self.facts(facts, approval.working_directory.as_deref());
+        }
+        if let Some(at) = &approval.expires_at {
+            self.say(&format!("until {}", reveal_line(at)), theme.plain());
+        }
+        self.permissions(approval);
+    }
+
+    /// The arguments, all of them.
+    fn run(&mut self, approval: &Approval) {
+        let theme = self.theme;
+        let run = Some(&approval.shown).filter(|_| approval.tool == TOOL);
+        let Some(run) = run.and_then(|shown| Run::read(shown)) else {
+            self.quote(highlighted(&reveal_once(&approval.shown), "json", theme));
+            return;
+        };
+        for (place, line) in highlighted(&run.text, "bash", theme).into_iter().enumerate() {
+            let first = vec![(if place == 0 { "  $ " } else { "  │ " }.to_owned(), theme.quiet())];
+            let rest = vec![("  │ ".to_owned(), theme.quiet())];
+            self.lines.extend(wrap(&line, self.width, &first, &rest, Break::Anywhere));
+        }
+        for (name, value) in &run.more {
+            self.fact(name, value, theme.plain());
+        }
+        if !run.risky.is_empty() {
+            let text = format!("! {} can destroy what is there", run.risky.join(", "));
+            self.say(&text, theme.warning());
+        }
+    }
+
+    fn facts(&mut self, facts: &BTreeMap<String, String>, directory: Option<&str>) {
+        for (name, value) in facts {
+            let is_told = name == "directory" && directory == Some(value);
+            if is_told {
+                continue;
+            }
+            let risk = (name == "sandbox").then(|| risk(value)).flatten();
+            let style = if risk.is_some() { self.theme.warning() } else { self.theme.quiet() };
+            self.fact(&reveal_line(name), &reveal_line(value), style);
+            if let Some(risk) = risk {
+                self.say(risk, self.theme.warning());
+            }
+        }
+    }
+
+    fn permissions(&mut self, approval: &Approval) {
+        let theme = self.theme;
+        let session = rules::offers(approval, Reach::Session);
+        let always = rules::offers(approval, Reach::Always);
+        if session || always {
+            let until = match (session, always) {
+                (true, true) => "for the session or always",
+                (true, false) => "for the session",
+                (false, _) => "always",
+            };
+            self.say(&format!("{until} it can be approved for:"), theme.quiet());
+            for (number, suggestion) in (1..).zip(&approval.suggested_matches) {
+                let text = format!("{number} {}", reveal_line(&suggestion.label));
+                self.indented("    ", &text, theme.quiet());
+            }
+        }
+        if !rules::is_whole(approval) {
+            self.say("not shown in full: `always` is not offered", theme.warning());
+        } else if !always {
+            self.say("`always` is not offered", theme.quiet());
+        }
+    }
+
+    fn voided(&mut self, voided: &Value) {
+        let theme = self.theme;
+        let earlier = voided.get("approval").and_then(Value::as_str).unwrap_or("an earlier one");
+        let text = format!("{} was approved, but since then:", reveal_line(earlier));
+        self.say(&text, theme.warning());
+        let changes = voided.get("changes").and_then(Value::as_array).map(Vec::as_slice);
+        for change in changes.unwrap_or_default() {
+            let text = change.as_str().map_or_else(|| change.to_string(), str::to_owned);
+            self.indented("    ", &reveal_line(&text), theme.warning());
+        }
+    }
+
+    /// What a running tool wants to know.
+    fn form(&mut self, approval: &Approval, form: &Value) {
+        let theme = self.theme;
+        let (tool, agent) = (reveal_line(&approval.tool), reveal_line(&approval.agent_id));
+        self.say(&format!("{tool} of {agent} asks:"), theme.plain());
+        let question = reveal_once(&approval.message).into_owned();
+        self.quote(question.lines().map(|line| vec![(line.to_owned(), theme.strong())]).collect());
+        if let Some(url) = form.get("url").and_then(Value::as_str) {
+            self.say(&format!("go to {}", reveal_line(url)), theme.link());
+        }
+        self.say("the answer is JSON that fits", theme.plain());
+        self.quote(highlighted(&reveal_once(&approval.shown), "json", theme));
+        if let Some(at) = &approval.expires_at {
+            self.say(&format!("until {}", reveal_line(at)), theme.plain());
+        }
+        let warning =
+            "do not tell a password or a key: the answer goes to the tool and into the log";
+        self.say(warning, theme.warning());
+    }
+
+    fn fact(&mut self, name: &str, value: &str, style: Style) {
+        self.say(&format!("{name}: {value}"), style);
+    }
+
+    fn say(&mut self, text: &str, style: Style) {
+        self.indented("  ", text, style);
+    }
+
+    fn indented(&mut self, indent: &str, text: &str, style: Style) {
+        let first: Spans = vec![(indent.to_owned(), self.theme.plain())];
+        let rest: Spans = vec![(format!("{indent}  "), self.theme.plain())];
+        let text = vec![(text.to_owned(), style)];
+        self.lines.extend(wrap(&text, self.width, &first, &rest, Break::Words));
+    }
+
+    /// What somebody else wrote: every line of it is marked.
+    fn quote(&mut self, lines: Vec<Spans>) {
+        let mark: Spans = vec![("  │ ".to_owned(), self.theme.quiet())];
+        for line in lines {
+            self.lines.extend(wrap(&line, self.width, &mark, &mark, Break::Anywhere));
+        }
+    }
+}
+
+/// What a sandbox does not keep from happening.
+fn risk(sandbox: &str) -> Option<&'static str> {
+    if sandbox == "off" || sandbox.starts_with("there is no sandbox") {
+        Some("! nothing keeps it from other files or the network")
+    } else if sandbox.contains("with network") {
+        Some("! it can reach the network")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+#[path = "card_tests.rs"]
+mod tests;

@@ -1,0 +1,142 @@
+//! Text that a person types as part of an answer: one line, or JSON.
+//! Used by `deciding`. Never decides anything; shows hidden characters of what it holds.
+
+use agent_world_core::display::{reveal, without_hidden};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::text::Line;
+use ratatui_textarea::{CursorMove, TextArea};
+use serde_json::Value;
+
+use super::Outcome;
+use crate::markdown::{Break, Spans, wrap};
+use crate::theme::Theme;
+
+/// Lines of a long text that are shown around the cursor.
+const WINDOW: usize = 15;
+
+#[derive(Clone, Debug)]
+pub struct Input {
+    area: TextArea<'static>,
+    lines: Lines,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lines {
+    One,
+    Many,
+}
+
+/// Whether a key ends a text of several lines.
+pub fn sends(key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Char('s') => key.modifiers == KeyModifiers::CONTROL,
+        KeyCode::Enter => key.modifiers == KeyModifiers::ALT,
+        _ => false,
+    }
+}
+
+impl Input {
+    pub fn line() -> Self {
+        Self { area: TextArea::default(), lines: Lines::One }
+    }
+
+    /// Begins with a value.
+    pub fn json(value: &Value) -> Self {
+        let text = escape_hidden(&format!("{value:#}"));
+        let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
+        area.set_tab_length(2);
+        area.move_cursor(CursorMove::Top);
+        Self { area, lines: Lines::Many }
+    }
+
+    pub fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> Outcome {
+        let makes_line = key.code == KeyCode::Enter
+            || (key.code == KeyCode::Char('m') && key.modifiers == KeyModifiers::CONTROL);
+        if self.lines == Lines::One && makes_line {
+            return Outcome::Nothing;
+        }
+        // What shells do, where the area would undo.
+        let clears = key.code == KeyCode::Char('u') && key.modifiers == KeyModifiers::CONTROL;
+        if self.lines == Lines::One && clears {
+            self.area.delete_line_by_head();
+            return Outcome::Redraw;
+        }
+        let before = self.area.cursor();
+        let changed = self.area.input(key);
+        if changed || self.area.cursor() != before { Outcome::Redraw } else { Outcome::Nothing }
+    }
+
+    pub fn insert(&mut self, text: &str) -> Outcome {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let text = match self.lines {
+            Lines::One => text.trim_end().replace('\n', " "),
+            Lines::Many => text,
+        };
+        self.area.insert_str(text);
+        Outcome::Redraw
+    }
+
+    /// What is there, with the cursor in it.
+    pub fn draw(&self, before: &str, width: u16, theme: Theme) -> Vec<Line<'static>> {
+        let cursor = self.area.cursor();
+        let (row, column) = (cursor.0, cursor.1);
+        let lines = self.area.lines();
+        let from = row.saturating_sub(WINDOW / 2).min(lines.len().saturating_sub(WINDOW));
+        let until = (from + WINDOW).min(lines.len());
+        let first: Spans = vec![(before.to_owned(), theme.question())];
+        let rest: Spans = vec![(" ".repeat(before.chars().count().min(4)), theme.plain())];
+        let mut drawn = Vec::new();
+        let left_out = |count: usize, place: &str| {
+            Line::styled(format!("  … {count} more {place}"), theme.quiet())
+        };
+        if from > 0 {
+            drawn.push(left_out(from, "above"));
+        }
+        for (at, line) in lines.iter().enumerate().take(until).skip(from) {
+            let text = match at == row {
+                true => with_cursor(line, column, theme),
+                false => vec![(reveal(line).into_owned(), theme.plain())],
+            };
+            let first = if at == 0 { &first } else { &rest };
+            drawn.extend(wrap(&text, width, first, &rest, Break::Anywhere));
+        }
+        if until < lines.len() {
+            drawn.push(left_out(lines.len() - until, "below"));
+        }
+        drawn
+    }
+}
+
+fn with_cursor(line: &str, column: usize, theme: Theme) -> Spans {
+    let start: String = line.chars().take(column).collect();
+    let under: String = line.chars().skip(column).take(1).collect();
+    let end: String = line.chars().skip(column + 1).collect();
+    let under = if under.is_empty() { " ".to_owned() } else { reveal(&under).into_owned() };
+    vec![
+        (reveal(&start).into_owned(), theme.plain()),
+        (under, theme.selected()),
+        (reveal(&end).into_owned(), theme.plain()),
+    ]
+}
+
+// As JSON writes them, so that they can be seen and stay what they are.
+fn escape_hidden(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        let mut bytes = [0; 4];
+        let is_hidden = without_hidden(character.encode_utf8(&mut bytes)).is_empty();
+        if is_hidden && character != '\n' {
+            let mut units = [0; 2];
+            for unit in character.encode_utf16(&mut units) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}

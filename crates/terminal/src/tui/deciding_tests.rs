@@ -1,0 +1,130 @@
+//! Tests of deciding in the inbox: which key decides what, and which decides nothing.
+
+use agent_world_client::wire::{Decision, Reach};
+
+use super::message::{Effect, Message};
+use super::stage::{NARROW, Stage, WIDE, approval, call, decided, request};
+use super::state::Focus;
+
+fn decide(id: &str) -> Vec<Effect> {
+    let decision = Box::new(Decision::approve(Reach::Once));
+    vec![Effect::Decide { id: id.to_owned(), decision }]
+}
+
+#[test]
+fn requests_are_decided_in_any_order() {
+    let mut stage = Stage::asked(WIDE);
+    assert_eq!(stage.press("esc a down o"), decide("apr_2"));
+    stage.shows("The decision is on its way.");
+    assert_eq!(stage.press("o"), [], "one that is decided is not decided again");
+    assert_eq!(stage.press("G o"), decide("apr_3"));
+    assert_eq!(stage.press("g o"), decide("apr_1"));
+    stage.event("approval", decided(2, "approved", "tester"));
+    stage.shows("Inbox  2 waiting");
+    stage.shows("approved by tester");
+}
+
+#[test]
+fn a_letter_decides_only_in_the_inbox() {
+    let mut stage = Stage::asked(WIDE);
+    stage.type_in("o");
+    assert_eq!(stage.press("esc o c o"), []);
+    assert_eq!(stage.state.inbox.len(), 3);
+}
+
+#[test]
+fn later_goes_on_to_the_next_and_decides_nothing() {
+    let mut stage = Stage::asked(WIDE);
+    assert_eq!(stage.press("esc a l"), []);
+    stage.shows("2 of 3 waiting");
+    stage.press("l l");
+    stage.shows("1 of 3 waiting");
+}
+
+#[test]
+fn a_request_that_appears_under_the_fingers_waits_to_be_read() {
+    let mut stage = Stage::at_work(WIDE);
+    stage.press("esc a");
+    stage.event("approval", request(1));
+    assert_eq!(stage.press("o"), []);
+    stage.rest();
+    assert_eq!(stage.press("o"), decide("apr_1"));
+}
+
+#[test]
+fn a_key_that_was_meant_for_one_request_decides_no_other() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a");
+    stage.event("approval", decided(1, "denied", "bob"));
+    stage.shows("shell_cmd rm -r build: denied by bob");
+    stage.shows("Enter shows the next.");
+    assert_eq!(stage.press("o"), []);
+    assert_eq!(stage.press("enter o"), decide("apr_2"));
+}
+
+#[test]
+fn after_a_decision_of_ones_own_the_next_is_shown() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a o");
+    stage.tell(Message::Decided(Box::new(approval(decided(1, "approved", "tester")))));
+    stage.shows("1 of 2 waiting");
+    assert_eq!(stage.press("o"), [], "a key pressed so soon was not meant for it");
+    stage.rest();
+    assert_eq!(stage.press("o"), decide("apr_2"));
+}
+
+#[test]
+fn on_a_small_screen_the_last_decision_leads_back_to_the_conversation() {
+    let mut stage = Stage::at_work(NARROW);
+    stage.event("approval", request(1));
+    stage.screen();
+    stage.press("esc a o");
+    stage.event("approval", decided(1, "approved", "tester"));
+    stage.shows("How much disk space is left?");
+    assert_eq!(stage.state.focus, Focus::Conversation);
+}
+
+#[test]
+fn a_decision_that_did_not_get_through_can_be_made_again() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a o");
+    let why = "you may not decide".to_owned();
+    stage.tell(Message::NotDecided { id: "apr_1".to_owned(), why });
+    stage.shows("you may not decide");
+    assert_eq!(stage.press("o"), decide("apr_1"));
+}
+
+#[test]
+fn a_list_that_is_late_brings_nothing_back() {
+    let mut stage = Stage::asked(WIDE);
+    stage.event("approval", decided(1, "denied", "bob"));
+    stage.tell(Message::Approvals((1..=3).map(|number| approval(request(number))).collect()));
+    assert_eq!(stage.state.inbox.len(), 2);
+}
+
+#[test]
+fn leaving_asks_when_something_waits() {
+    let mut stage = Stage::asked(NARROW);
+    assert_eq!(stage.press("esc q"), []);
+    stage.shows("3 approvals wait for a decision.");
+    assert_eq!(stage.press("esc"), []);
+    assert!(stage.state.overlay.is_none());
+    assert_eq!(stage.press("q q"), [Effect::Quit]);
+    let mut stage = Stage::first_start(NARROW);
+    stage.type_in("hello");
+    assert_eq!(stage.press("enter esc q").len(), 1, "only the message");
+    stage.shows("1 message not sent yet: gone when you leave.");
+    assert_eq!(stage.press("y"), [Effect::Quit]);
+    let mut stage = Stage::at_work(NARROW);
+    assert_eq!(stage.press("esc q"), [Effect::Quit]);
+}
+
+#[test]
+fn enter_on_a_call_that_waits_leads_to_its_request() {
+    let mut stage = Stage::asked(WIDE);
+    stage.event("tool", call("call_92", "awaiting_approval", "git push", None));
+    stage.screen();
+    stage.press("esc up enter");
+    stage.shows("2 of 3 waiting");
+    assert_eq!(stage.press("o"), decide("apr_2"));
+}

@@ -1,0 +1,266 @@
+//! Performs what the state wants done, each in a task of its own, and answers with messages.
+//! Used by the loop in `tui`. What fails because nobody answers is tried again until somebody does: reading changes nothing,
+//! and what changes something carries a key by which a server knows it again.
+
+use std::fs::OpenOptions;
+use std::future::Future;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::time::Duration;
+
+use agent_world_client::wire::{
+    Approval, Call, Chat, Decision, NewMessage, OnApproval, Page, Posted,
+};
+use agent_world_client::{Client, Error, Following, Path, Result, Scope};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::message::{Effect, Message};
+use crate::conversation::{Conversation, load, load_before};
+
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Messages that are loaded of a chat at once.
+const MESSAGES: usize = 100;
+const EVENTS: usize = 1_000;
+/// Bytes of a result that are loaded to be looked at.
+const LONGEST_RESULT: usize = 16 * 1024 * 1024;
+
+/// Whoever performs effects. Dropped, all its tasks end.
+#[derive(Debug)]
+pub struct Worker {
+    client: Client,
+    sender: Sender<Message>,
+    tasks: JoinSet<()>,
+}
+
+impl Worker {
+    pub fn new(client: Client, sender: Sender<Message>) -> Self {
+        Self { client, sender, tasks: JoinSet::new() }
+    }
+
+    /// Follows everything that happens.
+    pub fn follow(&mut self) {
+        let (client, sender) = (self.client.clone(), self.sender.clone());
+        self.tasks.spawn(async move { follow(&client, &sender).await });
+    }
+
+    pub fn perform(&mut self, effect: Effect) {
+        while self.tasks.try_join_next().is_some() {}
+        let (client, sender) = (self.client.clone(), self.sender.clone());
+        self.tasks.spawn(async move {
+            if let Some(message) = perform(&client, effect).await {
+                // Nobody listens any more: the view is over.
+                sender.send(message).await.ok();
+            }
+        });
+    }
+}
+
+async fn follow(client: &Client, sender: &Sender<Message>) {
+    loop {
+        let why = match client.follow(&Scope::All, None).await {
+            Ok(following) => match hear(following, sender).await {
+                Some(why) => why,
+                None => return,
+            },
+            Err(error) => error.to_string(),
+        };
+        if sender.send(Message::Broken(why)).await.is_err() {
+            return;
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Hears until there is nothing to hear, and why; none when nobody listens any more.
+async fn hear(mut following: Following, sender: &Sender<Message>) -> Option<String> {
+    sender.send(Message::Following(following.known())).await.ok()?;
+    loop {
+        match following.next().await {
+            Ok(heard) => sender.send(Message::Heard(heard)).await.ok()?,
+            Err(error) => return Some(error.to_string()),
+        }
+    }
+}
+
+/// Asks until somebody answers.
+async fn insist<T, F: Future<Output = Result<T>>>(ask: impl Fn() -> F) -> Result<T> {
+    loop {
+        match ask().await {
+            Err(error) if error.may_pass() => sleep(PAUSE).await,
+            answer => return answer,
+        }
+    }
+}
+
+async fn perform(client: &Client, effect: Effect) -> Option<Message> {
+    let done = match effect {
+        Effect::Post { world, chat, text, key } => {
+            return Some(post(client, chat_path(&world, &chat), text, key).await);
+        }
+        Effect::Decide { id, decision } => return Some(decide(client, id, &decision).await),
+        Effect::LoadChat { world, chat } => return load_chat(client, &world, chat).await,
+        Effect::Save { name, text } => return Some(save(&name, &text)),
+        Effect::Quit => return None,
+        effect => ask(client, effect).await,
+    };
+    Some(done.unwrap_or_else(|error| Message::Failed(error.to_string())))
+}
+
+async fn ask(client: &Client, effect: Effect) -> Result<Message> {
+    Ok(match effect {
+        Effect::LoadWorlds => Message::Worlds(insist(|| client.all("/api/worlds")).await?),
+        Effect::LoadChats(world) => {
+            let path = Path::new("/api/worlds").then(&world).then("chats").with("limit", "1000");
+            let chats = insist(|| client.all(path.clone())).await?;
+            Message::Chats { world, chats }
+        }
+        Effect::LoadApprovals => {
+            let path = Path::new("/api/approvals").with("state", "pending").with("limit", "1000");
+            Message::Approvals(insist(|| client.all(path.clone())).await?)
+        }
+        Effect::Open { world, chat } => {
+            let ask = || load(client, (*world).clone(), (*chat).clone(), MESSAGES);
+            Message::Opened(Box::new(insist(ask).await?))
+        }
+        Effect::LoadOlder { world, chat, before } => {
+            let of = Conversation::new(*world, *chat);
+            let ask = || load_before(client, &of, &before, MESSAGES);
+            Message::Older(Box::new(insist(ask).await?))
+        }
+        Effect::LoadEvents { world, after } => {
+            Message::Events(events(client, &world, after).await?)
+        }
+        Effect::LoadCall { world, chat, call } => {
+            let path = chat_path(&world, &chat).then("tool-calls").then(&call);
+            Message::Call(Box::new(whole_call(client, path).await?))
+        }
+        Effect::CreateChat(world) => {
+            let path = Path::new("/api/worlds").then(&world).then("chats");
+            Message::Created(Box::new(client.post(path, &json!({})).await?))
+        }
+        Effect::Stop { world, chat } => {
+            let path = chat_path(&world, &chat).then("stop");
+            let of_all = json!({});
+            let _stopped: Chat = insist(|| client.post(path.clone(), &of_all)).await?;
+            Message::Done("the agents of this chat are stopped".to_owned())
+        }
+        Effect::Post { .. }
+        | Effect::Decide { .. }
+        | Effect::LoadChat { .. }
+        | Effect::Save { .. }
+        | Effect::Quit => Message::Resized,
+    })
+}
+
+/// A call with all of its result, also where the log has only its beginning and end.
+async fn whole_call(client: &Client, path: Path) -> Result<Call> {
+    let mut call: Call = insist(|| client.get(path.clone())).await?;
+    if call.more.get("result_whole").is_none_or(Value::is_null) {
+        return Ok(call);
+    }
+    let mut whole = String::new();
+    let mut offset = Some(0);
+    while let Some(from) = offset {
+        if whole.len() > LONGEST_RESULT {
+            whole.push_str("\n… the rest is too long to be shown here");
+            break;
+        }
+        let piece = path.clone().then("result").with("offset", from.to_string());
+        let piece = piece.with("limit", "1000000");
+        let piece: ResultPiece = insist(|| client.get(piece.clone())).await?;
+        whole.push_str(&piece.text);
+        offset = piece.next.filter(|next| *next > from);
+    }
+    call.result = Some(whole);
+    Ok(call)
+}
+
+/// A piece of what a tool gave back.
+#[derive(Debug, Deserialize)]
+struct ResultPiece {
+    text: String,
+    #[serde(default)]
+    next: Option<u64>,
+}
+
+/// What happened in a world after an event, a page at a time.
+async fn events(client: &Client, world: &str, after: u64) -> Result<Vec<Value>> {
+    let mut all: Vec<Value> = Vec::new();
+    let mut after = after;
+    loop {
+        let path = Path::new("/api/worlds").then(world).then("events");
+        let path = path.with("after", after.to_string()).with("limit", EVENTS.to_string());
+        let page: Page<Value> = insist(|| client.get(path.clone())).await?;
+        let is_last = page.data.len() < EVENTS;
+        let last = page.data.last().and_then(|event| event.get("seq")).and_then(Value::as_u64);
+        all.extend(page.data);
+        match last {
+            Some(last) if !is_last && last > after => after = last,
+            _ => return Ok(all),
+        }
+    }
+}
+
+fn chat_path(world: &str, chat: &str) -> Path {
+    Path::new("/api/worlds").then(world).then("chats").then(chat)
+}
+
+async fn post(client: &Client, chat: Path, text: String, key: String) -> Message {
+    let message = NewMessage { content: text, reply_to: None, on_approval: OnApproval::Ask };
+    let path = chat.then("messages");
+    let posted: Result<Posted> = insist(|| client.post_once(path.clone(), &message, &key)).await;
+    match posted {
+        Ok(_) => Message::Posted { key },
+        Err(error) => Message::NotPosted { key, why: error.to_string() },
+    }
+}
+
+async fn decide(client: &Client, id: String, decision: &Decision) -> Message {
+    let path = Path::new("/api/approvals").then(&id);
+    let decided: Result<Approval> = insist(|| client.post(path.clone(), decision)).await;
+    let error = match decided {
+        Ok(approval) => return Message::Decided(Box::new(approval)),
+        Err(error) => error,
+    };
+    // Somebody else was first, or an earlier attempt got through: what is so now says which.
+    if error.status() == Some(409)
+        && let Ok(approval) = client.get::<Approval>(path).await
+        && !approval.is_pending()
+    {
+        return Message::Decided(Box::new(approval));
+    }
+    Message::NotDecided { id, why: error.to_string() }
+}
+
+async fn load_chat(client: &Client, world: &str, chat: String) -> Option<Message> {
+    let path = chat_path(world, &chat);
+    match insist(|| client.get::<Chat>(path.clone())).await {
+        Ok(chat) => Some(Message::Chat(Box::new(chat))),
+        Err(Error::Refused(problem)) if problem.status == 404 => Some(Message::ChatGone(chat)),
+        Err(error) => Some(Message::Failed(error.to_string())),
+    }
+}
+
+/// Writes a text to a new file that only this person can read.
+fn save(name: &str, text: &str) -> Message {
+    let name: String =
+        name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
+    let path = std::env::temp_dir().join(format!("agent-world-{name}-{}.txt", std::process::id()));
+    // One that was written before is out of date. Whatever else is there is left alone: the new file is refused then.
+    std::fs::remove_file(&path).ok();
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    match written {
+        Ok(()) => Message::Done(format!("written to {}", path.display())),
+        Err(error) => Message::Failed(format!("{} cannot be written: {error}", path.display())),
+    }
+}
