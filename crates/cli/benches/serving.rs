@@ -27,20 +27,25 @@ use stage::House;
 
 const BATCHES: usize = 15;
 const TURNS: usize = 200;
+/// Turns of one chat: a model is sent what was said before, so a turn costs more the longer its chat is.
+const LENGTH: usize = 10;
 
 #[tokio::main]
 async fn main() {
     // `cargo test` starts benches to see whether they run.
     let turns = if std::env::args().any(|argument| argument == "--bench") { TURNS } else { 1 };
     let house = House::open().await;
-    let chat = house.world("lab", &["ada"], json!({"title_model": null})).await;
-    let mut stream = house.follow(&chat.path("/events"), None).await;
+    house.world("lab", &["ada"], json!({"title_model": null})).await;
     let (mut busy, mut idle) = (Vec::new(), Vec::new());
     for _ in 0..BATCHES {
         let before = processor_time(house.pid());
-        for _ in 0..turns {
-            house.say(&chat, "!say hello there").await;
-            stream.until_idle().await;
+        for _ in 0..turns.div_ceil(LENGTH) {
+            let chat = house.chat("lab").await;
+            let mut stream = house.follow(&chat.path("/events"), None).await;
+            for _ in 0..LENGTH.min(turns) {
+                house.say(&chat, "!say hello there").await;
+                stream.until_idle().await;
+            }
         }
         busy.push((processor_time(house.pid()) - before) / turns as u32);
         let before = processor_time(house.pid());

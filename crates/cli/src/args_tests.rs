@@ -21,20 +21,21 @@ fn every_command_speaks_json_but_those_the_readme_names() {
         }
     }
     without.sort();
-    assert_eq!(without, ["chat", "delete", "export", "openapi", "serve"]);
-}
-
-#[test]
-fn a_moment_is_a_time_a_day_or_how_long_ago() {
-    let moment = |text: &str| moment(text).map(|at| at.to_string());
-    assert_eq!(moment("2026-11-15T05:59:00+01:00").unwrap(), "2026-11-15T04:59:00Z");
-    assert_eq!(moment("2026-11-15").unwrap(), "2026-11-15T00:00:00Z");
-    let ago = super::moment("2h").unwrap();
-    let passed = Timestamp::now().duration_since(ago).as_secs();
-    assert!((7_200..7_260).contains(&passed), "{passed}");
-    for wrong in ["", "2", "h", "2 hours", "-2h", "99999999999999999999d", "9999999999w", "now"] {
-        assert!(moment(wrong).unwrap_err().contains("is no time"), "{wrong}");
-    }
+    assert_eq!(
+        without,
+        [
+            "completions",
+            "delete",
+            "delete",
+            "delete",
+            "export",
+            "init",
+            "man",
+            "openapi",
+            "serve",
+            "tui"
+        ]
+    );
 }
 
 /// The words of a line as a shell would see them, as far as examples need it: one list for each command.
@@ -89,9 +90,69 @@ fn every_example_of_a_command_can_be_typed() {
     assert!(tried > 10, "{tried}");
 }
 
+/// The lines of the page about commands that stand between marks of code.
+fn documented() -> Vec<&'static str> {
+    let page = include_str!("../../../docs/commands.md");
+    let blocks = page.split("```sh\n").skip(1).filter_map(|block| block.split_once("```"));
+    blocks.flat_map(|(block, _)| block.lines()).collect()
+}
+
+#[test]
+fn the_page_about_commands_has_an_example_of_each_that_can_be_typed() {
+    use clap::CommandFactory as _;
+    let lines: Vec<&str> =
+        documented().into_iter().map(|line| line.split(" #").next().unwrap().trim()).collect();
+    for line in &lines {
+        assert_can_be_typed(line);
+    }
+    let mut left = vec![(Arguments::command(), "agent-world".to_owned())];
+    while let Some((command, path)) = left.pop() {
+        for below in command.get_subcommands() {
+            left.push((below.clone(), format!("{path} {}", below.get_name())));
+        }
+        let shown = |line: &&str| line.split([';', '|', '&']).any(|one| begins(one.trim(), &path));
+        assert!(lines.iter().any(shown), "docs/commands.md has no `{path}`");
+    }
+}
+
+fn begins(line: &str, path: &str) -> bool {
+    line.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+#[test]
+fn every_command_has_examples() {
+    use clap::CommandFactory as _;
+    let mut left: Vec<clap::Command> = Arguments::command().get_subcommands().cloned().collect();
+    // Others are explained by what they are part of.
+    let own = [
+        "world",
+        "agent",
+        "tool",
+        "policy",
+        "mcp",
+        "export",
+        "import",
+        "completions",
+        "man",
+        "init",
+    ];
+    left.retain(|command| own.contains(&command.get_name()));
+    assert_eq!(left.len(), own.len());
+    while let Some(command) = left.pop() {
+        left.extend(command.get_subcommands().cloned());
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        assert!(
+            command.has_subcommands() || help.contains("Examples:\n"),
+            "{}",
+            command.get_name()
+        );
+    }
+}
+
 #[test]
 fn without_a_word_it_serves() {
-    let (data, command) = Arguments::parse_from(["agent-world", "--data", "x"]).wanted();
+    let Wanted { data, command, .. } =
+        Arguments::parse_from(["agent-world", "--data", "x"]).wanted();
     assert_eq!(data.as_deref(), Some(std::path::Path::new("x")));
     assert!(matches!(command, Command::Serve(Serve { config: None, open: false, .. })));
 }

@@ -1,119 +1,197 @@
 //! Shows who did what, by which rule and with which result; for scripts, all of it.
 //! Called by `main`. Only looks. Also tells of worlds that are deleted: the audit outlives them.
 
+use std::time::Duration;
+
+use agent_world_client::wire::Page;
+use agent_world_client::{Client, Path};
 use agent_world_core::Timestamp;
-use agent_world_core::audit::{Actor, Answer, Entry, What};
+use agent_world_core::audit::{Actor, Answer, What};
 use agent_world_core::chat::CallState;
 use agent_world_core::command::Scope;
 use agent_world_core::event::Outcome;
-use agent_world_core::ids::{AgentId, CallId, ChatId, WorldId};
 use agent_world_core::policy::{Ruling, Verdict};
-use agent_world_store::{AuditFilter, AuditPage, Audited, Store};
 use anyhow::Result;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::args::Audit;
-use crate::data::DataFolder;
+use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
 use crate::screen::{Screen, Tone};
-use crate::setup::open_to_look;
-use crate::{place, wire, words};
+use crate::{place, words};
 
-const PAGE: usize = 500;
+/// Entries asked for at a time, the most a page has.
+const PAGE: usize = 1000;
 /// Entries a person is shown unless more are asked for.
 const SHOWN: usize = 50;
 /// Characters of a line, so that it stays one on most terminals.
 const WIDTH: usize = 100;
+/// Beyond all entries.
+const END: &str = "9223372036854775807";
 
-pub async fn run(data: DataFolder, wanted: Audit) -> Result<Exit> {
-    let store = open_to_look(&data).await?;
-    let (json, limit) = (wanted.json, wanted.limit);
-    let filter = filter(wanted);
-    if let Some(world) = &filter.world {
-        known(&store, world).await?;
+#[derive(Debug, Args)]
+#[command(after_help = "\
+WHEN is a moment such as 2026-11-15T05:59:00Z or 2026-11-15, or how long ago: 90s, 30m, 2h, 3d, 1w.
+Times are shown in UTC. Nothing that looks like a secret is in the audit.
+
+Examples:
+  agent-world audit --tool shell_cmd --kind decided
+  agent-world audit --call call_01m7ewk6wd59f78rxr2nrhe2rk
+  agent-world audit --json > audit.jsonl")]
+pub struct Audit {
+    /// Only of this world, which may be deleted
+    #[arg(short, long)]
+    world: Option<String>,
+    /// Only of this chat
+    #[arg(short, long)]
+    chat: Option<String>,
+    /// Only what this agent did or asked for
+    #[arg(long)]
+    agent: Option<String>,
+    /// Only about this tool
+    #[arg(long)]
+    tool: Option<String>,
+    /// Only about this tool call
+    #[arg(long, value_name = "ID")]
+    call: Option<String>,
+    /// Only entries of this kind
+    #[arg(long, value_parser = PossibleValuesParser::new(What::KINDS))]
+    kind: Option<String>,
+    /// Only what this person decided or changed, also by a permission; `nobody` where nobody could be asked
+    #[arg(long, value_name = "WHO")]
+    actor: Option<String>,
+    /// Only since then
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    since: Option<Timestamp>,
+    /// Only before then
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    until: Option<Timestamp>,
+    /// How many of the newest; otherwise 50, and with --json all
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+/// An entry as a server tells it.
+#[derive(Debug, Deserialize)]
+struct Entry {
+    at: Timestamp,
+    kind: String,
+    world_id: String,
+    chat_id: Option<String>,
+    agent_id: Option<String>,
+    tool: Option<String>,
+    tool_call_id: Option<String>,
+    actor: Actor,
+    rule: Option<String>,
+    data: Value,
+}
+
+pub async fn run(to: Whereabouts, wanted: Audit) -> Result<Exit> {
+    let connection = Connection::open(to, Purpose::Visit).await?;
+    let done = show_audit(&connection.client, &wanted).await;
+    connection.close().await;
+    done
+}
+
+async fn show_audit(client: &Client, wanted: &Audit) -> Result<Exit> {
+    if let Some(world) = &wanted.world {
+        known(client, world).await?;
     }
     let mut screen = Screen::stdout();
-    if json && limit.is_none() {
-        return export(&store, &filter, &mut screen).await;
+    if wanted.json && wanted.limit.is_none() {
+        let mut all = client.pages::<Value>(path(wanted).with("limit", PAGE.to_string()));
+        while let Some(entry) = all.next().await? {
+            screen.json(&entry)?;
+        }
+        return Ok(Exit::Done);
     }
-    let page = AuditPage::Before(None, limit.unwrap_or(SHOWN));
-    let newest = store.audit(&filter, page).await?;
-    for audited in &newest {
-        show(&mut screen, audited, json)?;
+    let (newest, more) = newest(client, wanted).await?;
+    for entry in &newest {
+        match wanted.json {
+            true => screen.json(entry)?,
+            false => show(&mut screen, entry)?,
+        }
     }
-    if !json {
-        screen.line(Tone::Quiet, &summary(&store, &filter, &newest).await?)?;
+    if !wanted.json {
+        screen.line(Tone::Quiet, &summary(newest.len(), more))?;
     }
     Ok(Exit::Done)
 }
 
-fn filter(wanted: Audit) -> AuditFilter {
-    AuditFilter {
-        world: wanted.world.map(WorldId::new),
-        chat: wanted.chat.map(ChatId::new),
-        agent: wanted.agent.map(AgentId::new),
-        tool: wanted.tool,
-        call: wanted.call.map(CallId::new),
-        kind: wanted.kind,
-        actor: wanted.actor,
-        since: wanted.since,
-        until: wanted.until,
-    }
+fn path(wanted: &Audit) -> Path {
+    Path::new("/api/audit")
+        .maybe("world", wanted.world.as_deref())
+        .maybe("chat", wanted.chat.as_deref())
+        .maybe("agent", wanted.agent.as_deref())
+        .maybe("tool", wanted.tool.as_deref())
+        .maybe("call", wanted.call.as_deref())
+        .maybe("kind", wanted.kind.as_deref())
+        .maybe("actor", wanted.actor.as_deref())
+        .maybe("since", wanted.since.map(|at| at.to_string()))
+        .maybe("until", wanted.until.map(|at| at.to_string()))
 }
 
 /// A world that is deleted is known as long as anything is told of it.
-pub async fn known(store: &dyn Store, world: &WorldId) -> Result<()> {
-    let filter = AuditFilter { world: Some(world.clone()), ..AuditFilter::default() };
-    let told_of = !store.audit(&filter, AuditPage::After(0, 1)).await?.is_empty();
-    if told_of || store.world(world).await?.is_some() {
-        return Ok(());
+async fn known(client: &Client, world: &str) -> Result<()> {
+    let told = Path::new("/api/audit").with("world", world).with("limit", "1");
+    let page: Page<Value> = client.get(told).await?;
+    if page.data.is_empty() {
+        place::known_world(client, Some(world)).await?;
     }
-    Err(place::no_world(world))
+    Ok(())
 }
 
-async fn export(store: &dyn Store, filter: &AuditFilter, screen: &mut Screen) -> Result<Exit> {
-    let mut after = 0;
-    loop {
-        let page = store.audit(filter, AuditPage::After(after, PAGE)).await?;
-        let Some(last) = page.last() else {
-            return Ok(Exit::Done);
-        };
-        after = last.position;
-        for audited in &page {
-            screen.json(&wire::audited(audited))?;
-        }
+/// The newest entries, oldest first, and whether there are earlier ones.
+async fn newest(client: &Client, wanted: &Audit) -> Result<(Vec<Value>, bool)> {
+    let limit = wanted.limit.unwrap_or(SHOWN);
+    let mut pages: Vec<Vec<Value>> = Vec::new();
+    let (mut left, mut before) = (limit, Some(END.to_owned()));
+    while let Some(end) = before.take_if(|_| left > 0) {
+        let next = path(wanted).with("before", end).with("limit", left.min(PAGE).to_string());
+        let page: Page<Value> = client.get(next).await?;
+        left = left.saturating_sub(page.data.len());
+        before = page.next;
+        pages.push(page.data);
     }
+    let newest = pages.into_iter().rev().flatten().collect();
+    Ok((newest, before.is_some()))
 }
 
-async fn summary(store: &dyn Store, filter: &AuditFilter, shown: &[Audited]) -> Result<String> {
-    let Some(first) = shown.first() else {
-        return Ok("nothing of the kind has happened".to_owned());
-    };
-    let earlier = AuditPage::Before(Some(first.position), 1);
-    let more = match store.audit(filter, earlier).await?.is_empty() {
-        true => "",
-        false => "; there are earlier ones, --limit shows more and --json everything",
-    };
-    let number = match shown.len() {
+fn summary(shown: usize, more: bool) -> String {
+    let number = match shown {
+        0 => return "nothing of the kind has happened".to_owned(),
         1 => "1 entry".to_owned(),
         number => format!("{number} entries"),
     };
-    Ok(format!("{number}{more}"))
+    match more {
+        true => {
+            format!("{number}; there are earlier ones, --limit shows more and --json everything")
+        }
+        false => number,
+    }
 }
 
-fn show(screen: &mut Screen, audited: &Audited, json: bool) -> Result<()> {
-    if json {
-        return Ok(screen.json(&wire::audited(audited))?);
-    }
-    let Entry { at, world, chat, call, rule, what, actor, .. } = &audited.entry;
-    let (kind, who) = (what.kind(), who(&audited.entry));
-    let line = format!("{}  {kind:<9}  {who:<8}  {}", short(*at), told(&audited.entry));
-    screen.line(tone(what), &words::cut(&line, WIDTH - 1))?;
+fn show(screen: &mut Screen, entry: &Value) -> Result<()> {
+    let entry: Entry = serde_json::from_value(entry.clone())?;
+    let Some(what) = entry.what() else {
+        // Of a kind that only newer programs know.
+        let line = format!("{}  {:<9}  {}", short(entry.at), entry.kind, entry.data);
+        return Ok(screen.line(Tone::Plain, &words::cut(&line, WIDTH - 1))?);
+    };
+    let (kind, who) = (what.kind(), who(&entry));
+    let line = format!("{}  {kind:<9}  {who:<8}  {}", short(entry.at), told(&entry, &what));
+    screen.line(tone(&what), &words::cut(&line, WIDTH - 1))?;
+    let Entry { world_id, chat_id, tool_call_id, rule, actor, .. } = &entry;
     // By these it is asked for more.
-    if let (What::Called { .. }, Some(call), Some(chat)) = (what, call, chat) {
-        screen.line(Tone::Quiet, &format!("    {call} in {world}, {chat}"))?;
+    if let (What::Called { .. }, Some(call), Some(chat)) = (&what, tool_call_id, chat_id) {
+        screen.line(Tone::Quiet, &format!("    {call} in {world_id}, {chat}"))?;
     }
-    match (what, rule, actor) {
+    match (&what, rule, actor) {
         (What::Called { .. }, Some(rule), _)
         | (What::Decided { .. }, Some(rule), Actor::Grant(_) | Actor::Rule(_)) => {
             screen.line(Tone::Quiet, &format!("    by {rule}"))?;
@@ -124,6 +202,14 @@ fn show(screen: &mut Screen, audited: &Audited, json: bool) -> Result<()> {
         _ => {}
     }
     Ok(())
+}
+
+impl Entry {
+    fn what(&self) -> Option<What> {
+        let mut data = self.data.clone();
+        data.as_object_mut()?.insert("kind".to_owned(), Value::from(self.kind.as_str()));
+        serde_json::from_value(data).ok()
+    }
 }
 
 /// To the second, in universal time.
@@ -140,18 +226,18 @@ fn tone(what: &What) -> Tone {
 }
 
 fn who(entry: &Entry) -> String {
-    match (&entry.actor, &entry.agent) {
+    match (&entry.actor, &entry.agent_id) {
         (Actor::Person(name) | Actor::Grant(name) | Actor::Rule(name), _) => name.clone(),
         (Actor::Nobody, _) => "nobody".to_owned(),
-        (Actor::Agent | Actor::Program, Some(agent)) => agent.to_string(),
+        (Actor::Agent | Actor::Program, Some(agent)) => agent.clone(),
         (Actor::Agent | Actor::Program, None) => String::new(),
     }
 }
 
 /// What an entry says, on one line.
-fn told(entry: &Entry) -> String {
+fn told(entry: &Entry, what: &What) -> String {
     let tool = entry.tool.as_deref().unwrap_or_default();
-    match &entry.what {
+    match what {
         // The verdict first: arguments may be long.
         What::Called { arguments, verdict, .. } => {
             format!("{}: {}", judged(verdict.as_ref()), words::call(tool, arguments))
@@ -189,9 +275,9 @@ fn told(entry: &Entry) -> String {
         What::GrantRevoked => {
             format!("{tool}: {} is revoked", entry.rule.as_deref().unwrap_or_default())
         }
-        What::Changed { entity, action, id } => match *entry.world.as_str() == **id {
+        What::Changed { entity, action, id } => match entry.world_id == **id {
             true => format!("{entity} {id} {action}"),
-            false => format!("{entity} {id} of {} {action}", entry.world),
+            false => format!("{entity} {id} of {} {action}", entry.world_id),
         },
     }
 }
@@ -227,9 +313,45 @@ pub fn duration(milliseconds: u64) -> String {
     }
 }
 
+/// A moment, or how long ago it was.
+fn moment(text: &str) -> Result<Timestamp, String> {
+    let given = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
+    if let Ok(moment) = given {
+        return Ok(moment);
+    }
+    let unclear =
+        || format!("`{text}` is no time; write 2026-11-15T05:59:00Z, 2026-11-15, 30m, 2h or 3d");
+    let number = text.trim_end_matches(|last: char| last.is_ascii_alphabetic());
+    let seconds: u64 = match text.strip_prefix(number) {
+        Some("s") => 1,
+        Some("m") => 60,
+        Some("h") => 3_600,
+        Some("d") => 86_400,
+        Some("w") => 7 * 86_400,
+        _ => return Err(unclear()),
+    };
+    let number: u64 = number.parse().map_err(|_| unclear())?;
+    let ago = Duration::from_secs(number.saturating_mul(seconds));
+    Timestamp::now().checked_sub(ago).map_err(|_| unclear())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_is_a_time_a_day_or_how_long_ago() {
+        let moment = |text: &str| moment(text).map(|at| at.to_string());
+        assert_eq!(moment("2026-11-15T05:59:00+01:00").unwrap(), "2026-11-15T04:59:00Z");
+        assert_eq!(moment("2026-11-15").unwrap(), "2026-11-15T00:00:00Z");
+        let ago = super::moment("2h").unwrap();
+        let passed = Timestamp::now().duration_since(ago).as_secs();
+        assert!((7_200..7_260).contains(&passed), "{passed}");
+        for wrong in ["", "2", "h", "2 hours", "-2h", "99999999999999999999d", "9999999999w", "now"]
+        {
+            assert!(moment(wrong).unwrap_err().contains("is no time"), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_duration_is_given_in_the_unit_that_fits_it() {

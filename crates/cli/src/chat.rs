@@ -1,401 +1,184 @@
 //! An interactive conversation: messages, replies as they are made, and approvals at the prompt.
-//! Called by `main`. One loop owns the screen; everything it shows comes from the log, so that what is on the screen
-//! is what is stored. Without a terminal each line is a message, or the answer to what is being asked.
+//! Called by `main`. On a terminal it is drawn by `agent_world_terminal::chat`; otherwise each line of the input is a message, or
+//! the answer to what is asked. Both speak to whoever answers through the client alone.
 
-mod commands;
 mod input;
+mod lines;
 mod opening;
 mod question;
-mod voices;
+mod telling;
 
-use std::collections::HashSet;
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use agent_world_core::command::{Answer, Claims};
-use agent_world_core::event::Event;
-use agent_world_core::ids::{AgentId, ApprovalId, ChatId, MessageId};
-use agent_world_core::item::Reply;
-use agent_world_core::sender::Sender;
-use agent_world_core::view::ApprovalState;
-use agent_world_runtime::{Error, FeedItem, NewMessage, Standing, Subscription};
-use agent_world_store::{Scope, StoredEvent};
+use agent_world_client::wire::{Approval, Chat};
+use agent_world_client::{Client, Path};
+use agent_world_terminal::chat::state::works;
+use agent_world_terminal::chat::{FromHost, Setup};
+use agent_world_terminal::theme::Theme;
 use anyhow::Result;
+use tokio::sync::{Mutex, mpsc};
 
 use crate::args;
-use crate::data::DataFolder;
+use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
-use crate::narrator::Narrator;
 use crate::place::{self, Place, Which};
 use crate::screen::{Screen, Tone};
-use crate::setup::{Session, who};
 use crate::signals::{Sign, Signals};
-use crate::work;
-use input::{Input, Line};
-use question::{Questions, Reading, Step};
-use voices::Voices;
+use crate::{words, work};
 
-/// How often to look whether the process that works, and the chat, are still there.
+/// How often to look whether the process that works is still there.
 const LOOK: Duration = Duration::from_secs(1);
+/// Things to tell that were not taken yet. Whoever tells waits when it is full.
+const AHEAD: usize = 16;
 
-pub async fn run(data: DataFolder, wanted: args::Chat) -> Result<Exit> {
-    let mut signals = Signals::listen()?;
-    let session = Session::open(data).await?;
+const FIRST_VISIT: &str = "This is your first visit: a world called `demo` was made for you, with two agents on the \
+                           built-in demo model.";
+const TO_TRY: &str = "Try: hello · what time is it · run ls -la · @ada @bob hello · /help";
+const VISITING: &str = "Another agent-world process is running and does the work.";
+const TAKEN_OVER: &str = "the other process has ended; this one does the work now";
+const FINISHING: &str = "finishing what is under way; Ctrl-C leaves at once";
+const EXPLAINED: &str = "/help explains, /quit leaves.";
+
+pub async fn run(to: Whereabouts, wanted: args::Chat) -> Result<Exit> {
+    let signals = Signals::listen()?;
+    let history = to.data.path().is_dir().then(|| to.data.chat_history());
+    let connection = Connection::open(to, Purpose::Work).await?;
     let which = Which::of(wanted.chat.as_ref(), wanted.new);
-    let place = place::find(&session, wanted.world.as_deref(), which).await?;
+    let place = place::find(&connection, wanted.world.as_deref(), which).await?;
     let agent = match &wanted.agent {
-        Some(name) => Some(place::known_agent(&place.world, name)?),
+        Some(name) => Some(place::known_agent(&place.world, name)?.id.clone()),
         None => None,
     };
-    let mut conversation = Conversation::open(session, place, agent).await?;
-    let ending = conversation.hold(&mut signals).await?;
-    if ending == Ending::Left {
-        work::finish(&conversation.session, &mut signals).await?;
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        drawn(connection, place, agent, history, signals).await
+    } else {
+        lines::run(connection, place, agent, signals).await
     }
-    conversation.session.engine.shutdown().await;
-    conversation.say_goodbye().await
 }
 
-/// How a conversation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// The person is done.
-    Left,
-    /// Somebody wants the program to end at once.
-    Ended,
-}
-
-struct Conversation {
-    session: Session,
+async fn drawn(
+    connection: Connection,
     place: Place,
-    /// Whom a message is for that begins with no mention.
-    agent: Option<AgentId>,
-    input: Input,
-    screen: Screen,
-    subscription: Subscription,
-    /// The last event of the chat that is on the screen.
-    seen: u64,
-    narrator: Narrator,
-    voices: Voices,
-    questions: Questions,
-    /// Messages and decisions of this person, which need no telling.
-    own_messages: HashSet<MessageId>,
-    own_decisions: HashSet<ApprovalId>,
-    /// Nothing is under way: the next line is a message.
-    idle: bool,
-    /// The person wants to go as soon as nothing is under way.
-    leaving: bool,
-    /// The person was told that the chat was deleted.
-    deleted: bool,
+    agent: Option<String>,
+    history: Option<PathBuf>,
+    signals: Signals,
+) -> Result<Exit> {
+    let client = connection.client.clone();
+    let greeting = greeting(&connection, &place);
+    let (tell, host) = mpsc::channel(AHEAD);
+    let signs = tokio::spawn(pass_on(signals, tell.clone()));
+    let connection = Arc::new(Mutex::new(connection));
+    let watch = tokio::spawn(watch(Arc::clone(&connection), tell));
+    let Place { world, chat, .. } = place;
+    let theme = Theme::of_environment();
+    let setup =
+        Setup { client: client.clone(), world, chat, agent, theme, history, greeting, host };
+    let ended = agent_world_terminal::chat::run(setup).await;
+    // Whoever is taking the work over is not interrupted in the middle of it.
+    let held = connection.lock().await;
+    watch.abort();
+    signs.abort();
+    drop((watch.await, signs.await));
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(error) => {
+            drop(held);
+            close(connection).await;
+            return Err(error);
+        }
+    };
+    let mut signals = Signals::listen()?;
+    let mut screen = Screen::stdout();
+    if let (true, Some(session)) = (ended.left, held.session()) {
+        let path = place::path(&ended.world).then("chats").then(&ended.chat);
+        // One that was deleted has nothing to finish.
+        let busy = client.get::<Chat>(path).await.is_ok_and(|chat| works(&chat.activity));
+        if busy && !session.is_visitor() {
+            screen.line(Tone::Quiet, FINISHING)?;
+        }
+        work::finish(session, &mut signals).await?;
+    }
+    let waiting = waiting_in(&client, &ended.world, &ended.chat).await?;
+    drop(held);
+    close(connection).await;
+    say_goodbye(&mut screen, waiting, &ended.world, &ended.chat)
 }
 
-impl Conversation {
-    async fn open(session: Session, place: Place, agent: Option<AgentId>) -> Result<Self> {
-        let chat = place.chat.id.clone();
-        let subscription = session.engine.subscribe(Scope::Chat(chat), u64::MAX);
-        let mut conversation = Self {
-            session,
-            place,
-            agent,
-            input: Input::open()?,
-            screen: Screen::stdout(),
-            subscription,
-            seen: 0,
-            narrator: Narrator::default(),
-            voices: Voices::default(),
-            questions: Questions::default(),
-            own_messages: HashSet::new(),
-            own_decisions: HashSet::new(),
-            idle: false,
-            leaving: false,
-            deleted: false,
+/// Ends what this process runs. Nobody else holds the connection any more.
+async fn close(connection: Arc<Mutex<Connection>>) {
+    if let Some(connection) = Arc::into_inner(connection) {
+        connection.into_inner().close().await;
+    }
+}
+
+fn greeting(connection: &Connection, place: &Place) -> Vec<String> {
+    let mut lines = Vec::new();
+    if place.is_first_use {
+        lines.extend([FIRST_VISIT.to_owned(), TO_TRY.to_owned()]);
+    }
+    match connection.session() {
+        Some(session) if session.is_visitor() => lines.push(format!("{VISITING} {EXPLAINED}")),
+        Some(_) => lines.push(EXPLAINED.to_owned()),
+        None => lines.push(format!("Connected to {}. {EXPLAINED}", connection.client.place())),
+    }
+    lines
+}
+
+async fn pass_on(mut signals: Signals, tell: mpsc::Sender<FromHost>) {
+    loop {
+        let said = match signals.next().await {
+            Sign::Interrupt => FromHost::Interrupt,
+            Sign::Terminate => FromHost::End,
         };
-        conversation.enter().await?;
-        Ok(conversation)
-    }
-
-    fn chat(&self) -> ChatId {
-        self.place.chat.id.clone()
-    }
-
-    async fn hold(&mut self, signals: &mut Signals) -> Result<Ending> {
-        let ended = self.converse(signals).await;
-        let chat = self.chat();
-        let look_up = self.session.store().chat(&chat);
-        if ended.is_ok() || !matches!(look_up.await, Ok(None)) {
-            return ended;
-        }
-        // Whatever went wrong, there is nothing left to talk in. A world that is deleted takes the logs of its
-        // chats along, so that no event may have told.
-        if !self.deleted {
-            self.note(Tone::Warning, "! somebody deleted this chat")?;
-        }
-        Ok(Ending::Left)
-    }
-
-    async fn converse(&mut self, signals: &mut Signals) -> Result<Ending> {
-        let mut look = tokio::time::interval(LOOK);
-        loop {
-            let standing = self.catch_up().await?;
-            if self.leaving && self.idle {
-                return Ok(Ending::Left);
-            }
-            // What is typed is taken at any time. A pipe is read when it is its turn, so that each line finds the
-            // agents done with the one before.
-            let listens = !self.leaving
-                && (self.input.is_typed || self.idle || self.questions.asked.is_some());
-            tokio::select! {
-                biased;
-                sign = signals.next() => {
-                    if let Some(ending) = self.signalled(sign, &standing).await? {
-                        return Ok(ending);
-                    }
-                }
-                item = self.subscription.next() => match item? {
-                    Some(FeedItem::Stored(event)) => self.happened(event).await?,
-                    Some(FeedItem::Chunk(chunk)) => {
-                        if self.input.is_typed {
-                            self.voices.piece(&mut self.screen, &chunk)?;
-                        }
-                    }
-                    // What a tool writes is shown with its result.
-                    Some(FeedItem::Output(_)) => {}
-                    None => return Ok(Ending::Ended),
-                },
-                line = self.input.next(), if listens => match line {
-                    Some(line) => self.heard(line).await?,
-                    None => self.leave(&standing)?,
-                },
-                _ = look.tick() => self.take_over().await?,
-            }
+        if tell.send(said).await.is_err() {
+            return;
         }
     }
+}
 
-    /// Asks what there is to ask once everything that is stored is on the screen.
-    async fn catch_up(&mut self) -> Result<Standing> {
-        let standing = work::standing(self.session.store(), &self.chat()).await?;
-        if standing.head > self.seen || self.voices.is_speaking() {
-            self.idle = false;
-            return Ok(standing);
-        }
-        let asks = !self.leaving && self.questions.ask(&mut self.screen)?;
-        self.idle = !standing.works && !asks;
-        if self.idle && !self.leaving {
-            self.screen.prompt(Tone::Name, "> ")?;
-        }
-        Ok(standing)
-    }
-
-    async fn signalled(&mut self, sign: Sign, standing: &Standing) -> Result<Option<Ending>> {
-        self.voices.interrupt();
-        self.screen.fresh_line()?;
-        if sign == Sign::Terminate || self.leaving {
-            return Ok(Some(Ending::Ended));
-        }
-        if standing.works {
-            self.session.engine.stop(&self.chat(), None, &who()).await?;
-            return Ok(None);
-        }
-        Ok(Some(Ending::Left))
-    }
-
-    fn leave(&mut self, standing: &Standing) -> Result<()> {
-        self.leaving = true;
-        if standing.works {
-            self.note(Tone::Quiet, "finishing what is under way; Ctrl-C leaves at once")?;
-        }
-        Ok(())
-    }
-
-    fn note(&mut self, tone: Tone, text: &str) -> Result<()> {
-        self.voices.interrupt();
-        Ok(self.screen.line(tone, text)?)
-    }
-
-    async fn take_over(&mut self) -> Result<()> {
-        if self.session.take_over().await? {
-            let cursor = self.subscription.cursor();
-            let scope = Scope::Chat(self.chat());
-            self.subscription = self.session.engine.subscribe(scope, cursor);
-            self.note(Tone::Quiet, "the other process has ended; this one does the work now")?;
-        }
-        Ok(())
-    }
-
-    // What is heard.
-
-    async fn heard(&mut self, line: Line) -> Result<()> {
-        if self.input.is_typed {
-            self.voices.interrupt();
-            self.screen.line_was_entered();
-        } else {
-            self.screen.echo(&line.text)?;
-        }
-        let asked = self.questions.asked.clone();
-        match asked {
-            _ if line.text.starts_with('/') && !line.text.starts_with("//") => {
-                self.command(&line.text).await
-            }
-            // Somebody was still typing a message when the question came up.
-            Some(asked) if !self.input.is_typed || line.read_at >= asked.since => {
-                self.answered(question::read(&asked, &line.text), &line.text, asked.step).await
-            }
-            _ => self.post(&line.text).await,
-        }
-    }
-
-    async fn post(&mut self, line: &str) -> Result<()> {
-        let text = line.strip_prefix('/').unwrap_or(line).trim();
-        if text.is_empty() {
-            return Ok(());
-        }
-        let text = match &self.agent {
-            Some(agent) if !text.starts_with('@') => format!("@{agent} {text}"),
-            _ => text.to_owned(),
+/// Takes the work over when the process that did it is gone.
+async fn watch(connection: Arc<Mutex<Connection>>, tell: mpsc::Sender<FromHost>) {
+    let mut look = tokio::time::interval(LOOK);
+    loop {
+        look.tick().await;
+        let said = match connection.lock().await.take_over().await {
+            Ok(false) => continue,
+            Ok(true) => FromHost::Note(TAKEN_OVER.to_owned()),
+            Err(error) => FromHost::Warning(format!("! the work cannot be taken over: {error:#}")),
         };
-        match self.session.engine.post(&self.chat(), NewMessage::human(text)).await {
-            Ok(posted) => {
-                self.own_messages.insert(posted.message.id);
-                Ok(())
-            }
-            Err(refused @ (Error::Rejected(_) | Error::Overloaded(_))) => {
-                self.note(Tone::Warning, &format!("! not posted: {refused}"))
-            }
-            Err(error) => Err(error.into()),
+        if tell.send(said).await.is_err() {
+            return;
         }
     }
+}
 
-    async fn answered(&mut self, reading: Reading, line: &str, step: Step) -> Result<()> {
-        match reading {
-            Reading::Answer(answer) => self.decide(answer).await,
-            Reading::AskReason => self.next_step(Step::Reason),
-            Reading::AskArguments => self.next_step(Step::Arguments),
-            Reading::Later => {
-                self.questions.put_off();
-                self.note(Tone::Quiet, "it waits; /approvals asks again")
-            }
-            Reading::Unclear(problem) => {
-                if !line.trim().is_empty() {
-                    self.note(Tone::Warning, &problem)?;
-                }
-                match step {
-                    Step::Arguments => self.next_step(Step::Decision),
-                    Step::Decision | Step::Reason => Ok(()),
-                }
-            }
-        }
+/// How many requests wait in a chat.
+async fn waiting_in(client: &Client, world: &str, chat: &str) -> Result<usize> {
+    let path = Path::new("/api/approvals").with("state", "pending").with("world", world);
+    let waiting: agent_world_client::Result<Vec<Approval>> =
+        client.all(path.with("chat", chat)).await;
+    match waiting {
+        Ok(waiting) => Ok(waiting.len()),
+        // The chat or its world was deleted, and nothing waits in it.
+        Err(error) if error.status() == Some(404) => Ok(0),
+        Err(error) => Err(error.into()),
     }
+}
 
-    fn next_step(&mut self, step: Step) -> Result<()> {
-        if let Some(asked) = &mut self.questions.asked {
-            asked.step = step;
-        }
-        Ok(())
+/// Says what goes on waiting, and how to come back.
+fn say_goodbye(screen: &mut Screen, waiting: usize, world: &str, chat: &str) -> Result<Exit> {
+    screen.fresh_line()?;
+    if waiting == 0 {
+        return Ok(Exit::Done);
     }
-
-    async fn decide(&mut self, answer: Answer) -> Result<()> {
-        let Some(asked) = self.questions.asked.clone() else {
-            return Ok(());
-        };
-        let view = asked.view;
-        // What was on the screen is what is decided about.
-        let claims = Claims {
-            world: Some(view.world),
-            agent: Some(view.agent),
-            tool: Some(view.tool),
-            arguments: Some(view.arguments),
-        };
-        match self.session.engine.answer(&view.id, answer, &who(), claims).await {
-            Ok(_) => {
-                self.own_decisions.insert(view.id.clone());
-                self.questions.settle(&view.id);
-                Ok(())
-            }
-            Err(Error::Rejected(rejection)) => {
-                self.next_step(Step::Decision)?;
-                self.note(Tone::Warning, &format!("! {rejection}"))
-            }
-            Err(settled @ Error::AlreadySettled(_)) => {
-                self.questions.settle(&view.id);
-                self.note(Tone::Warning, &format!("! {settled}"))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    // What happens.
-
-    async fn happened(&mut self, stored: StoredEvent) -> Result<()> {
-        // Seen when the chat was entered.
-        if stored.sealed.seq <= self.seen {
-            return Ok(());
-        }
-        self.seen = stored.sealed.seq;
-        let event = stored.sealed.open()?.event;
-        match &event {
-            Event::MessagePosted(posted) => {
-                let message = &posted.message;
-                match &message.sender {
-                    Sender::Agent(agent) => {
-                        self.voices.said(&mut self.screen, &message.id, agent, &message.text)?;
-                    }
-                    _ if self.own_messages.remove(&message.id) => {}
-                    sender => {
-                        self.voices.interrupt();
-                        self.screen.said(sender.as_str(), &message.text)?;
-                    }
-                }
-            }
-            Event::ReplyRecorded(recorded) if !recorded.calls.is_empty() => {
-                let spoken = Reply::of(recorded.items.clone()).spoken();
-                if !spoken.trim().is_empty() {
-                    let (reply, agent) = (&recorded.reply, &recorded.agent);
-                    self.voices.said(&mut self.screen, reply, agent, &spoken)?;
-                }
-            }
-            Event::ApprovalRequested(asked) => {
-                let view = self.session.engine.approval(&asked.approval).await?;
-                if view.state == ApprovalState::Pending {
-                    self.questions.add(view);
-                }
-            }
-            Event::ApprovalDecided(decided) => {
-                self.questions.settle(&decided.approval);
-                if self.own_decisions.remove(&decided.approval) {
-                    return Ok(());
-                }
-            }
-            Event::ApprovalExpired { approval } | Event::ApprovalWithdrawn { approval, .. } => {
-                self.questions.settle(approval);
-            }
-            Event::ModelCallRequested(asked) => {
-                let reply = Some(&asked.reply);
-                self.voices.over(&mut self.screen, &asked.agent, reply)?;
-            }
-            Event::TurnEnded { .. } => self.break_off().await?,
-            Event::ChatDeleted { .. } => {
-                self.leaving = true;
-                self.deleted = true;
-            }
-            _ => {}
-        }
-        let chat = self.chat();
-        let store = self.session.engine.store().as_ref();
-        if let Some(told) = self.narrator.tell(store, &chat, &event).await? {
-            self.note(told.tone, &told.text)?;
-        }
-        Ok(())
-    }
-
-    /// A turn is over: agents that are not at work any more say nothing more.
-    async fn break_off(&mut self) -> Result<()> {
-        // A chat that was deleted meanwhile cannot be looked up any more, and nobody is at work in it.
-        let view = self.session.store().chat(&self.chat()).await?;
-        let busy = view.map(|view| view.activity.agents).unwrap_or_default();
-        for agent in self.voices.agents() {
-            if !busy.iter().any(|busy| busy.agent == agent) {
-                self.voices.over(&mut self.screen, &agent, None)?;
-            }
-        }
-        Ok(())
-    }
+    let waiting = words::count(waiting, "approval");
+    let text = format!(
+        "{waiting} still waiting. Come back with `agent-world chat -w {world} -c {chat}`,\n\
+         or decide with `agent-world approvals list`, then `agent-world resume`."
+    );
+    screen.line(Tone::Question, &text)?;
+    Ok(Exit::Waiting)
 }

@@ -17,6 +17,7 @@ pub const WORKSPACE: &str = "workspace";
 const RUNNING: &str = "running";
 const TOKENS: &str = "mcp-tokens";
 const SERVER: &str = "server.json";
+const CHAT_HISTORY: &str = "chat-history";
 
 #[derive(Clone, Debug)]
 pub struct DataFolder {
@@ -82,6 +83,11 @@ impl DataFolder {
     /// Where a running server says how to reach it.
     pub fn server(&self) -> PathBuf {
         self.path.join(SERVER)
+    }
+
+    /// What was typed into conversations.
+    pub fn chat_history(&self) -> PathBuf {
+        self.path.join(CHAT_HISTORY)
     }
 
     pub fn running(&self) -> PathBuf {

@@ -1,108 +1,188 @@
-//! Shows what is in the log: the newest events, or all after a position, and those to come.
+//! Shows what happened: the newest events, or all after one, and those to come.
 //! Called by `main`. Only looks.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
-use agent_world_core::ids::{ChatId, WorldId};
-use agent_world_store::{Scope, Store, StoredEvent};
+use agent_world_client::wire::{Event, Page};
+use agent_world_client::{Client, Heard, Path, Scope};
 use anyhow::Result;
+use clap::{Args, Subcommand};
+use serde_json::Value;
 
-use crate::args::Tail;
-use crate::data::DataFolder;
+use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
 use crate::screen::{Screen, Tone};
-use crate::setup::open_to_look;
 use crate::signals::Signals;
-use crate::{place, wire, words};
+use crate::{phrases, place};
 
-const PAGE: usize = 500;
-/// How soon new events are shown.
-const LOOK: Duration = Duration::from_millis(200);
+#[derive(Debug, Subcommand)]
+pub enum Events {
+    /// The newest events, or all after one
+    Tail(Tail),
+}
 
-pub async fn tail(data: DataFolder, wanted: Tail) -> Result<Exit> {
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is shown is what the event streams of the HTTP interface tell. The numbers grow; their gaps mean nothing.
+
+Examples:
+  agent-world events tail
+  agent-world events tail -w demo --follow
+  agent-world events tail --after 0 --json > events.jsonl")]
+pub struct Tail {
+    /// Only of this world
+    #[arg(short, long)]
+    world: Option<String>,
+    /// Only of this chat
+    #[arg(short, long)]
+    chat: Option<String>,
+    /// All events after this one, instead of the newest
+    #[arg(long, value_name = "SEQ")]
+    after: Option<u64>,
+    /// How many of the newest
+    #[arg(short = 'n', long, default_value_t = 20)]
+    lines: usize,
+    /// Goes on as things happen, until Ctrl-C
+    #[arg(long)]
+    follow: bool,
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn run(to: Whereabouts, wanted: Events) -> Result<Exit> {
+    let Events::Tail(wanted) = wanted;
+    let connection = Connection::open(to, Purpose::Visit).await?;
+    let done = tail(&connection.client, &wanted).await;
+    connection.close().await;
+    done
+}
+
+async fn tail(client: &Client, wanted: &Tail) -> Result<Exit> {
     let mut signals = Signals::listen()?;
-    let store = open_to_look(&data).await?;
-    let scope = scope(&store, &wanted).await?;
+    let scope = scope(client, wanted).await?;
     let mut screen = Screen::stdout();
-    let mut cursor = match wanted.after {
-        Some(position) => position,
-        None => show_newest(&store, &scope, &wanted, &mut screen).await?,
+    let known = match wanted.after {
+        Some(after) => show_after(client, &scope, after, wanted.json, &mut screen).await?,
+        None => show_newest(client, &scope, wanted, &mut screen).await?,
     };
+    if !wanted.follow {
+        return Ok(Exit::Done);
+    }
+    let mut following = client.follow(&scope, Some(known)).await?;
     loop {
-        let page = store.events(&scope, cursor, PAGE).await?;
-        for event in &page {
-            show(&mut screen, event, wanted.json)?;
-            cursor = event.position;
-        }
-        if !page.is_empty() {
-            continue;
-        }
-        if !wanted.follow {
-            return Ok(Exit::Done);
-        }
         tokio::select! {
+            biased;
             _ = signals.next() => return Ok(Exit::Done),
-            () = tokio::time::sleep(LOOK) => {}
+            heard = following.next() => match heard? {
+                Heard::Event(event) => show(&mut screen, &event, wanted.json)?,
+                Heard::Lost(why) => note(&format!("the connection is lost, trying again: {why}"))?,
+                Heard::Back => note("the connection is back")?,
+                Heard::Piece(_) | Heard::Output(_) => {}
+            },
         }
     }
 }
 
-async fn scope(store: &dyn Store, wanted: &Tail) -> Result<Scope> {
-    let world = wanted.world.as_deref().map(WorldId::new);
-    if let Some(id) = &world
-        && store.world(id).await?.is_none()
-    {
-        return Err(place::no_world(id));
-    }
-    let Some(chat) = wanted.chat.as_deref().map(ChatId::new) else {
-        return Ok(world.map_or(Scope::All, Scope::World));
-    };
-    match store.chat(&chat).await? {
-        Some(view) if world.as_ref().is_none_or(|world| *world == view.world) => {
-            Ok(Scope::Chat(chat))
-        }
-        _ => Err(place::no_chat(&chat)),
-    }
+fn note(text: &str) -> Result<()> {
+    Ok(Screen::stderr().line(Tone::Warning, text)?)
 }
 
-/// Shows the last events there are and returns the position of the last.
+async fn scope(client: &Client, wanted: &Tail) -> Result<Scope> {
+    let world = wanted.world.as_deref();
+    Ok(match &wanted.chat {
+        Some(chat) => {
+            let (world, chat) = place::named_chat(client, world, chat).await?;
+            Scope::Chat { world: world.id, chat: chat.id }
+        }
+        None => match world {
+            Some(_) => Scope::World(place::known_world(client, world).await?.id),
+            None => Scope::All,
+        },
+    })
+}
+
+/// Shows all there are after one and returns the last.
+async fn show_after(
+    client: &Client,
+    scope: &Scope,
+    after: u64,
+    json: bool,
+    screen: &mut Screen,
+) -> Result<u64> {
+    let mut reading = Reading::new(scope, after);
+    while let Some(page) = reading.page(client).await? {
+        for event in &page {
+            show_json(screen, event, json)?;
+        }
+    }
+    Ok(reading.known)
+}
+
+/// Shows the last events there are and returns the last.
 async fn show_newest(
-    store: &dyn Store,
+    client: &Client,
     scope: &Scope,
     wanted: &Tail,
     screen: &mut Screen,
 ) -> Result<u64> {
-    let mut newest: VecDeque<StoredEvent> = VecDeque::new();
-    let mut cursor = 0;
-    loop {
-        let page = store.events(scope, cursor, PAGE).await?;
-        let Some(last) = page.last() else { break };
-        cursor = last.position;
+    let mut newest: VecDeque<Value> = VecDeque::new();
+    let mut reading = Reading::new(scope, 0);
+    while let Some(page) = reading.page(client).await? {
         newest.extend(page);
         let surplus = newest.len().saturating_sub(wanted.lines);
         newest.drain(..surplus);
     }
     for event in &newest {
-        show(screen, event, wanted.json)?;
+        show_json(screen, event, wanted.json)?;
     }
-    Ok(cursor)
+    Ok(reading.known)
 }
 
-fn show(screen: &mut Screen, stored: &StoredEvent, json: bool) -> Result<()> {
-    if json {
-        return Ok(screen.json(&wire::event(stored))?);
+/// Reads pages of events and remembers where it is.
+struct Reading {
+    path: Path,
+    known: u64,
+    over: bool,
+}
+
+impl Reading {
+    fn new(scope: &Scope, after: u64) -> Self {
+        Self { path: scope.path().with("limit", "1000"), known: after, over: false }
     }
-    let StoredEvent { position, world, chat, sealed, .. } = stored;
-    let place = match chat {
-        Some(chat) => format!("{world} {chat} {}", sealed.seq),
-        None => format!("{world} {}", sealed.seq),
+
+    /// The next page; none after the last.
+    async fn page(&mut self, client: &Client) -> Result<Option<Vec<Value>>> {
+        if self.over {
+            return Ok(None);
+        }
+        let path = self.path.clone().with("after", self.known.to_string());
+        let page: Page<Value> = client.get(path).await?;
+        let seq = |event: &Value| event.get("seq").and_then(Value::as_u64);
+        let next = page.next.as_ref().and_then(|next| next.parse().ok());
+        self.over = next.is_none();
+        self.known = next.or(page.data.last().and_then(seq)).unwrap_or(self.known);
+        Ok(Some(page.data))
+    }
+}
+
+fn show_json(screen: &mut Screen, event: &Value, json: bool) -> Result<()> {
+    match json {
+        true => Ok(screen.json(event)?),
+        false => show(screen, &Event::read(event.clone())?, json),
+    }
+}
+
+fn show(screen: &mut Screen, event: &Event, json: bool) -> Result<()> {
+    if json {
+        return Ok(screen.json(&event.json)?);
+    }
+    let Event { seq, at, world_id, .. } = event;
+    let place = match &event.chat_id {
+        Some(chat) => format!("{world_id} {chat}"),
+        None => world_id.clone(),
     };
-    // Changes of a world's settings are not events of a chat, and a broken one is still shown.
-    let text = match (chat, sealed.open()) {
-        (Some(_), Ok(recorded)) => words::event(&recorded.event),
-        _ => words::excerpt(&sealed.payload),
-    };
-    let line = format!("{position} {} {place} {} {text}", sealed.at, sealed.kind);
+    let kind = event.json.get("type").and_then(Value::as_str).unwrap_or_default();
+    let line = format!("{seq} {at} {place} {kind} {}", phrases::event(event));
     Ok(screen.line(Tone::Plain, &line)?)
 }

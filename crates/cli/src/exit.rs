@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use agent_world_client::Error;
 use agent_world_core::display::reveal;
 
 /// How a command ended, where nothing went wrong with the command itself.
@@ -48,9 +49,23 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(reader_left) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: {}", reveal(&format!("{error:#}")));
+    eprintln!("error: {}{}", reveal(&format!("{error:#}")), next_step(error));
     if error.downcast_ref::<Usage>().is_some() {
         return ExitCode::from(2);
     }
     ExitCode::from(1)
+}
+
+/// What to do about somebody who does not answer, or does not know who asks. Other errors say so themselves.
+fn next_step(error: &anyhow::Error) -> &'static str {
+    let cause = error.chain().find_map(|cause| cause.downcast_ref::<Error>());
+    match cause {
+        Some(Error::Unreachable { .. }) => {
+            "; `agent-world serve` starts a server, and without --server and AGENT_WORLD_URL commands need none"
+        }
+        Some(error) if error.status() == Some(401) => {
+            "; commands take it from AGENT_WORLD_TOKEN, and `agent-world token create` makes one where the server runs"
+        }
+        _ => "",
+    }
 }

@@ -2,20 +2,38 @@
 //! Called by `main`. Asks only the server it was told of or the one that runs on the data folder; changes nothing.
 
 use anyhow::{Context as _, Result};
+use clap::Args;
 use serde_json::json;
 
-use crate::args::Health;
+use crate::connect::Whereabouts;
 use crate::data::DataFolder;
 use crate::exit::Exit;
 use crate::running_server::{self, Found};
 use crate::screen::{Screen, Tone};
 
-pub async fn run(data: &DataFolder, wanted: &Health) -> Result<Exit> {
-    let named = wanted.url.as_deref().map(str::trim).filter(|url| !url.is_empty());
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The exit code is 0 when the server takes work and 1 when it does not or nobody answers: for health checks of containers \
+and supervisors. Needs no token.
+
+Examples:
+  agent-world health
+  agent-world health http://127.0.0.1:7420 --json")]
+pub struct Health {
+    /// The server's address; otherwise that of --server, or of the server that runs on the data folder
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn run(to: &Whereabouts, wanted: &Health) -> Result<Exit> {
+    let named = wanted.url.as_deref().or(to.server.as_deref());
+    let named = named.map(str::trim).filter(|url| !url.is_empty());
     let url = match named {
         Some(url) if url.contains("://") => url.to_owned(),
         Some(host) => format!("http://{host}"),
-        None => of_folder(data).await?,
+        None => of_folder(&to.data).await?,
     };
     running_server::ask(&url, "/readyz").await?;
     let mut screen = Screen::stdout();

@@ -1,22 +1,32 @@
 //! The `agent-world` command. Reads the command line, starts what it names and turns the result into an exit code.
 //! Only wires: what a command does is in the file of its name, and every rule is in `core`.
 
+mod agent;
 mod approvals;
 mod args;
 mod audit;
+mod bounds;
+mod changes;
 mod chat;
+mod chats;
+mod completions;
+mod connect;
 mod data;
 mod demo_world;
 mod doctor;
 mod events;
 mod exit;
 mod health;
+mod init;
 mod logging;
+mod man;
 mod mcp;
-mod narrator;
+mod narration;
 mod openapi;
+mod phrases;
 mod place;
 mod policy;
+mod progress;
 mod resume;
 mod running_server;
 mod screen;
@@ -28,11 +38,13 @@ mod setup;
 mod signals;
 mod stats;
 mod telemetry;
+mod templates;
 mod token;
 mod tool;
 mod transfer;
+mod tui;
+mod usual_models;
 mod verify;
-mod wire;
 mod words;
 mod work;
 mod world;
@@ -42,7 +54,9 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
 
-use args::{Arguments, Command};
+use agent_world_client::Token;
+use args::{Arguments, Command, Wanted};
+use connect::Whereabouts;
 use data::DataFolder;
 use exit::Exit;
 
@@ -61,45 +75,60 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<Exit> {
-    let (folder, command) = arguments.wanted();
+    let Wanted { data: folder, server, command } = arguments.wanted();
     let data = match &command {
         // They tell of what is there, and make nothing.
-        Command::Doctor(_) | Command::Health(_) | Command::Openapi => DataFolder::locate(folder)?,
+        Command::Doctor(_)
+        | Command::Health(_)
+        | Command::Openapi
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Init(_) => DataFolder::locate(folder)?,
         Command::Serve(wanted) => DataFolder::find(folder)?.with_settings(wanted.config.clone()),
+        _ if server.is_some() => DataFolder::locate(folder)?,
         _ => DataFolder::find(folder)?,
     };
+    let token = std::env::var("AGENT_WORLD_TOKEN").ok().filter(|token| !token.trim().is_empty());
+    let to = Whereabouts { server, token: token.map(Token::new), data };
     let runtime = tokio::runtime::Runtime::new().context("the async runtime cannot be started")?;
     let logging = match &command {
-        Command::Serve(_) => logging::start_for_server(&data, runtime.handle())?,
+        Command::Serve(_) => logging::start_for_server(&to.data, runtime.handle())?,
         _ => logging::start(runtime.handle())?,
     };
-    let exit = runtime.block_on(carry_out(command, data));
+    let exit = runtime.block_on(carry_out(command, to));
     logging.end();
     // A thread may be waiting for a line of input that never comes.
     runtime.shutdown_background();
     exit
 }
 
-async fn carry_out(command: Command, data: DataFolder) -> Result<Exit> {
+async fn carry_out(command: Command, to: Whereabouts) -> Result<Exit> {
+    let data = to.data.clone();
     match command {
         Command::Serve(wanted) => serve::run(data, wanted).await,
-        Command::Health(wanted) => health::run(&data, &wanted).await,
-        Command::Chat(wanted) => chat::run(data, wanted).await,
-        Command::Send(wanted) => send::run(data, wanted).await,
-        Command::Resume(wanted) => resume::run(data, wanted).await,
-        Command::Approvals(wanted) => approvals::run(data, wanted).await,
-        Command::World(wanted) => world::run(data, wanted).await,
-        Command::Mcp(wanted) => mcp::run(data, wanted).await,
-        Command::Policy(wanted) => policy::run(data, wanted).await,
-        Command::Tool(wanted) => tool::run(data, wanted).await,
-        Command::Events(args::Events::Tail(wanted)) => events::tail(data, wanted).await,
-        Command::Audit(wanted) => audit::run(data, wanted).await,
-        Command::Stats(wanted) => stats::run(data, wanted).await,
-        Command::Export(wanted) => transfer::export(data, wanted).await,
-        Command::Import(wanted) => transfer::import(data, wanted).await,
-        Command::Verify(wanted) => verify::run(data, wanted).await,
+        Command::Health(wanted) => health::run(&to, &wanted).await,
+        Command::Chat(args::Chat { of_chats: Some(wanted), .. }) => chats::run(to, wanted).await,
+        Command::Chat(wanted) => chat::run(to, wanted).await,
+        Command::Tui(wanted) => tui::run(to, wanted).await,
+        Command::Send(wanted) => send::run(to, wanted).await,
+        Command::Resume(wanted) => resume::run(to, wanted).await,
+        Command::Approvals(wanted) => approvals::run(to, wanted).await,
+        Command::Init(wanted) => init::run(to, wanted).await,
+        Command::Agent(wanted) => agent::run(to, wanted).await,
+        Command::World(wanted) => world::run(to, wanted).await,
+        Command::Mcp(wanted) => mcp::run(to, wanted).await,
+        Command::Policy(wanted) => policy::run(to, wanted).await,
+        Command::Tool(wanted) => tool::run(to, wanted).await,
+        Command::Events(wanted) => events::run(to, wanted).await,
+        Command::Audit(wanted) => audit::run(to, wanted).await,
+        Command::Stats(wanted) => stats::run(to, wanted).await,
+        Command::Export(wanted) => transfer::export(to, wanted).await,
+        Command::Import(wanted) => transfer::import(to, wanted).await,
+        Command::Verify(wanted) => verify::run(to, wanted).await,
         Command::Token(wanted) => token::run(data, wanted).await,
         Command::Doctor(wanted) => doctor::run(data, &wanted).await,
         Command::Openapi => openapi::run(),
+        Command::Completions(wanted) => completions::run(&wanted),
+        Command::Man(wanted) => man::run(&wanted),
     }
 }

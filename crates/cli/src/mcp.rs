@@ -1,149 +1,91 @@
 //! Lists, adds, imports, checks and removes the MCP servers of a world.
 //! Called by `main`. Changes settings only; the process that works starts and ends servers. Keys that stand in a server's
-//! description are put away and never shown.
+//! description are put away by whoever keeps the world, and never shown.
+
+mod args;
+mod check;
 
 use std::io::Read as _;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::Path;
 
-use agent_world_core::config::{McpServer, McpTransport, World};
-use agent_world_tools::Source as _;
-use agent_world_tools::mcp::{self, ServerHealth, State};
+use agent_world_client::wire;
+use agent_world_core::display::mask_text;
 use anyhow::{Context as _, Result, anyhow};
-use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use crate::data::DataFolder;
+use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
-use crate::setup::{self, Session, who};
-use crate::{place, secrets, wire, words};
+use crate::secrets::REFERENCE;
+use crate::{place, words};
+pub use args::{Add, Mcp};
 
 /// No description of servers is longer.
 const LONGEST: u64 = 1 << 20;
 
-#[derive(Debug, Subcommand)]
-pub enum Mcp {
-    /// The servers of a world
-    List {
-        /// The world; otherwise `demo`, or the only one there is
-        #[arg(short, long)]
-        world: Option<String>,
-        /// Starts each server and says whether it works and how many tools it has
-        #[arg(long)]
-        check: bool,
-        #[arg(long)]
-        json: bool,
-    },
-    /// One server, in place of any of the same name
-    Add(Add),
-    /// All servers of a file with `mcpServers`, as other programs write it
-    Import {
-        /// The file; `-` reads from stdin
-        file: PathBuf,
-        #[arg(short, long)]
-        world: Option<String>,
-        #[arg(long)]
-        json: bool,
-    },
-    /// Takes a server out of a world
-    Remove {
-        name: String,
-        #[arg(short, long)]
-        world: Option<String>,
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  agent-world mcp add time -- uvx mcp-server-time
-  agent-world mcp add files --env DEBUG=1 -- npx -y @modelcontextprotocol/server-filesystem .
-  agent-world mcp add wiki --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${WIKI_TOKEN}'
-
-${NAME} is read from the environment when the server is started.")]
-pub struct Add {
-    pub name: String,
-    #[arg(short, long)]
-    pub world: Option<String>,
-    /// Where a server over HTTP is
-    #[arg(long, conflicts_with = "command")]
-    pub url: Option<String>,
-    /// Sent with every request to a server over HTTP; may be given several times
-    #[arg(long = "header", value_name = "NAME: VALUE", requires = "url", value_parser = header)]
-    pub headers: Vec<(String, String)>,
-    /// A variable that the server gets besides the harmless ones; may be given several times
-    #[arg(long = "env", value_name = "NAME=VALUE", conflicts_with = "url", value_parser = variable)]
-    pub env: Vec<(String, String)>,
-    /// Believes what the server says about its tools: those that only read need no approval
-    #[arg(long)]
-    pub trusted: bool,
-    /// How long one call may take
-    #[arg(long, value_name = "SECONDS")]
-    pub timeout: Option<u64>,
-    #[arg(long)]
-    pub json: bool,
-    /// The program and its parameters, after `--`
-    #[arg(last = true, required_unless_present = "url")]
-    pub command: Vec<String>,
-}
-
-pub async fn run(data: DataFolder, wanted: Mcp) -> Result<Exit> {
-    let session = Session::visit(data).await?;
-    let done = carry_out(&session, wanted).await;
-    session.engine.shutdown().await;
+pub async fn run(to: Whereabouts, wanted: Mcp) -> Result<Exit> {
+    let purpose = match &wanted {
+        Mcp::List { check: true, .. } => Purpose::VisitWithServers,
+        _ => Purpose::Visit,
+    };
+    let connection = Connection::open(to, purpose).await?;
+    let done = carry_out(&connection, wanted).await;
+    connection.close().await;
     done
 }
 
-async fn carry_out(session: &Session, wanted: Mcp) -> Result<Exit> {
+async fn carry_out(connection: &Connection, wanted: Mcp) -> Result<Exit> {
     match wanted {
         Mcp::List { world, check, json } => {
-            list(session, &find(session, world).await?, check, json).await
+            let world = place::world(connection, world.as_deref()).await?;
+            list(connection, &world, check, json).await
         }
         Mcp::Add(wanted) => {
-            let world = find(session, wanted.world.clone()).await?;
+            let world = place::world(connection, wanted.world.as_deref()).await?;
             let json = wanted.json;
-            let (name, server) = added(wanted)?;
-            change(session, world, vec![(name, server)], json).await
+            let server = added(wanted)?;
+            add(connection, &world.id, &server, json).await
         }
         Mcp::Import { file, world, json } => {
-            let world = find(session, world).await?;
-            let servers = mcp::import(&text(&file)?).map_err(|problem| anyhow!("{problem}"))?;
-            change(session, world, servers.into_iter().collect(), json).await
+            let world = place::world(connection, world.as_deref()).await?;
+            import(connection, &world.id, &text(&file)?, json).await
         }
         Mcp::Remove { name, world, json } => {
-            let world = find(session, world).await?;
-            remove(session, world, &name, json).await
+            let world = place::world(connection, world.as_deref()).await?;
+            remove(connection, &world, &name, json).await
         }
     }
 }
 
-async fn find(session: &Session, wanted: Option<String>) -> Result<World> {
-    Ok(World::clone(&*place::world(session, wanted.as_deref()).await?))
+fn path(world: &str) -> agent_world_client::Path {
+    place::path(world).then("mcp-servers")
 }
 
-async fn list(session: &Session, world: &World, check: bool, json: bool) -> Result<Exit> {
-    let health = if check { ask(session, world).await? } else { Vec::new() };
-    let failed = health.iter().any(|one| matches!(one.state, State::Failed { .. }));
+async fn list(
+    connection: &Connection,
+    world: &wire::World,
+    check: bool,
+    json: bool,
+) -> Result<Exit> {
+    let servers = match check {
+        true => check::settled(connection, &world.id).await?,
+        false => connection.client.all(path(&world.id).with("limit", "1000")).await?,
+    };
     let mut screen = Screen::stdout();
-    for (name, server) in &world.mcp_servers {
-        let health = health.iter().find(|one| one.name == *name);
+    let mut failed = false;
+    for server in &servers {
+        let health = server.get("health").filter(|_| check);
+        failed |= health.is_some_and(check::has_failed);
         if json {
-            let mut value = wire::mcp_server(name, server);
-            if let (Some(fields), Some(health)) = (value.as_object_mut(), health) {
-                fields.insert("health".to_owned(), json!(health));
-            }
-            screen.json(&value)?;
-        } else {
-            screen.line(Tone::Plain, &words::unbroken(&line(name, server)))?;
-            if let Some(health) = health {
-                tell(&mut screen, health)?;
-            }
+            screen.json(server)?;
+            continue;
+        }
+        screen.line(Tone::Plain, &words::unbroken(&line(server)))?;
+        if let Some(health) = health {
+            check::tell(&mut screen, health)?;
         }
     }
-    if world.mcp_servers.is_empty() && !json {
+    if servers.is_empty() && !json {
         let text = format!(
             "world {} has no MCP servers; `agent-world mcp add NAME -- COMMAND` or \
              `agent-world mcp import FILE` gives it some",
@@ -154,102 +96,76 @@ async fn list(session: &Session, world: &World, check: bool, json: bool) -> Resu
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
-/// Starts a world's servers for a moment.
-async fn ask(session: &Session, world: &World) -> Result<Vec<ServerHealth>> {
-    let servers = Arc::new(setup::mcp_servers(&session.data)?);
-    servers.tools(world);
-    servers.ready(world).await;
-    let health = servers.health(&world.id);
-    servers.close().await;
-    Ok(health)
-}
-
-fn tell(screen: &mut Screen, health: &ServerHealth) -> Result<()> {
-    match &health.state {
-        State::Ready(ready) => {
-            let text = format!(
-                "    {} {}, protocol {}, {}",
-                ready.server_name,
-                ready.server_version,
-                ready.protocol_version,
-                words::count(ready.tools, "tool")
-            );
-            screen.line(Tone::Quiet, &words::unbroken(&text))?;
-        }
-        State::Failed { error, .. } => screen.line(Tone::Warning, &format!("    {error}"))?,
-        State::Starting => screen.line(Tone::Warning, "    is still starting")?,
-        State::Stopped => screen.line(Tone::Quiet, "    switched off")?,
-    }
-    if let Some(address) = &health.authorize_at {
-        let text = format!("    waits for a login at {}", words::unbroken(address));
-        screen.line(Tone::Warning, &text)?;
-    }
-    for note in &health.notes {
-        screen.line(Tone::Quiet, &format!("    {}", words::unbroken(note)))?;
-    }
-    Ok(())
-}
-
-fn added(wanted: Add) -> Result<(String, McpServer)> {
+/// A server as the interface takes it.
+fn added(wanted: Add) -> Result<Value> {
+    let texts = |pairs: Vec<(String, String)>| -> Map<String, Value> {
+        pairs.into_iter().map(|(name, value)| (name, Value::from(value))).collect()
+    };
+    let mut server = Map::new();
+    let mut set = |field: &str, value: Value| drop(server.insert(field.to_owned(), value));
+    set("name", json!(wanted.name));
     let mut command = wanted.command.into_iter();
-    let transport = match (wanted.url, command.next()) {
-        (Some(url), _) => McpTransport::Http { url, headers: wanted.headers.into_iter().collect() },
-        (None, Some(program)) => McpTransport::Stdio {
-            command: program,
-            args: command.collect(),
-            env: wanted.env.into_iter().collect(),
-            cwd: None,
-        },
+    match (wanted.url, command.next()) {
+        (Some(url), _) => {
+            set("url", json!(url));
+            set("headers", Value::Object(texts(wanted.headers)));
+        }
+        (None, Some(program)) => {
+            set("command", json!(program));
+            set("args", command.collect());
+            set("env", Value::Object(texts(wanted.env)));
+        }
         (None, None) => return Err(Usage("name a --url, or a command after --".to_owned()).into()),
-    };
-    let server = McpServer {
-        trusted: wanted.trusted,
-        timeout_seconds: wanted.timeout,
-        ..McpServer::new(transport)
-    };
-    Ok((wanted.name, server))
+    }
+    set("trusted", json!(wanted.trusted));
+    if let Some(seconds) = wanted.timeout {
+        set("timeout_seconds", json!(seconds));
+    }
+    Ok(Value::Object(server))
 }
 
-async fn change(
-    session: &Session,
-    mut world: World,
-    servers: Vec<(String, McpServer)>,
-    json: bool,
-) -> Result<Exit> {
-    let mut screen = Screen::stdout();
-    let mut told = Vec::new();
-    let (data, before) = (session.data.path(), world.mcp_servers.clone());
-    for (name, mut server) in servers {
-        // What was put away for one server is no other's, also not for a file that guesses its name.
-        if serde_json::to_string(&server)?.contains(secrets::REFERENCE) {
-            return Err(anyhow!(
-                "server `{name}` names a variable that begins with {}, which are kept for keys that were put away; \
-                 write the key itself, and it is put away",
-                secrets::REFERENCE
-            ));
+async fn add(connection: &Connection, world: &str, server: &Value, json: bool) -> Result<Exit> {
+    let added: Value = connection.client.post(path(world), server).await?;
+    tell_added(world, &[added], json)
+}
+
+/// Gives a world the servers of a file that other programs write.
+pub async fn import(connection: &Connection, world: &str, text: &str, json: bool) -> Result<Exit> {
+    let servers = servers_of(text)?;
+    let servers =
+        servers.ok_or_else(|| anyhow!("the file has neither `mcpServers` nor `servers`"))?;
+    let body = json!({ "mcpServers": servers });
+    let mut added: Value = connection.client.post(path(world), &body).await?;
+    let added: Vec<Value> = match added.get_mut("data").map(Value::take) {
+        Some(Value::Array(added)) => added,
+        _ => vec![added],
+    };
+    tell_added(world, &added, json)
+}
+
+/// The servers by name, in a file with `mcpServers` or, as some write it, `servers`. None where it has neither.
+pub fn servers_of(text: &str) -> Result<Option<Value>> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut file: Value = serde_json::from_str(text)
+        .map_err(|error| anyhow!("the file is not JSON: {error}; comments are not allowed"))?;
+    let mut take = |key: &str| file.get_mut(key).map(Value::take);
+    match (take("mcpServers"), take("servers")) {
+        (Some(_), Some(_)) => {
+            Err(anyhow!("the file has `mcpServers` and `servers`; keep one of them"))
         }
-        let away = secrets::put_away(data, world.id.as_str(), &name, &mut server)?;
-        told.push((name.clone(), server.clone(), away));
-        world.mcp_servers.insert(name, server);
+        (found, None) | (None, found) => Ok(found),
     }
-    let id = world.id.clone();
-    let updated = session.engine.update_world(world, &who()).await;
-    for (name, server, _) in &told {
-        // Of what is not in force nothing is kept: the new keys where the change was refused, else those it replaced.
-        let gone = match (&updated, before.get(name)) {
-            (Ok(_), replaced) => replaced.map(secrets::named).unwrap_or_default(),
-            (Err(_), _) => secrets::named(server),
-        };
-        secrets::forget(data, id.as_str(), name, &gone)?;
-    }
-    updated?;
-    for (name, server, away) in told {
+}
+
+fn tell_added(world: &str, added: &[Value], json: bool) -> Result<Exit> {
+    let mut screen = Screen::stdout();
+    for server in added {
         if json {
-            screen.json(&wire::mcp_server(&name, &server))?;
+            screen.json(server)?;
             continue;
         }
-        screen
-            .line(Tone::Plain, &words::unbroken(&format!("{id} has {}", line(&name, &server))))?;
+        screen.line(Tone::Plain, &words::unbroken(&format!("{world} has {}", line(server))))?;
+        let away = put_away(server);
         if !away.is_empty() {
             let text = format!("    put away in the data folder: {}", away.join(", "));
             screen.line(Tone::Quiet, &words::unbroken(&text))?;
@@ -262,18 +178,34 @@ async fn change(
     Ok(Exit::Done)
 }
 
-async fn remove(session: &Session, mut world: World, name: &str, json: bool) -> Result<Exit> {
-    let Some(server) = world.mcp_servers.remove(name) else {
-        let known: Vec<&str> = world.mcp_servers.keys().map(String::as_str).collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(anyhow!("world {} has no MCP server `{name}`; it has: {known}", world.id));
+/// The variables and headers whose values are kept elsewhere.
+fn put_away(server: &Value) -> Vec<&str> {
+    let values = ["env", "headers"].into_iter().filter_map(|field| server.get(field)?.as_object());
+    let away = |value: &Value| value.as_str().is_some_and(|value| value.starts_with(REFERENCE));
+    values.flatten().filter(|(_, value)| away(value)).map(|(name, _)| name.as_str()).collect()
+}
+
+async fn remove(
+    connection: &Connection,
+    world: &wire::World,
+    name: &str,
+    json: bool,
+) -> Result<Exit> {
+    let id = &world.id;
+    let server: Value = match connection.client.get(path(id).then(name)).await {
+        Err(error) if error.code() == Some("mcp_server_not_found") => {
+            let known = world.more.get("mcp_servers").and_then(Value::as_object);
+            let known: Vec<&str> =
+                known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(anyhow!("world {id} has no MCP server `{name}`; it has: {known}"));
+        }
+        found => found?,
     };
-    let id = world.id.clone();
-    session.engine.update_world(world, &who()).await?;
-    secrets::forget(session.data.path(), id.as_str(), name, &secrets::named(&server))?;
+    connection.client.delete(path(id).then(name)).await?;
     let mut screen = Screen::stdout();
     if json {
-        screen.json(&wire::mcp_server(name, &server))?;
+        screen.json(&server)?;
     } else {
         screen.line(Tone::Plain, &words::unbroken(&format!("{id} no longer has {name}")))?;
     }
@@ -281,20 +213,19 @@ async fn remove(session: &Session, mut world: World, name: &str, json: bool) -> 
 }
 
 /// A server on one line, without the values that it is given.
-fn line(name: &str, server: &McpServer) -> String {
-    let target = match &server.transport {
-        McpTransport::Stdio { command, args, .. } => {
-            [std::slice::from_ref(command), args.as_slice()].concat().join(" ")
-        }
-        McpTransport::Http { url, .. } => url.clone(),
-    };
-    let target = agent_world_core::display::mask_text(&target).into_owned();
-    let trusted = if server.trusted { ", trusted" } else { "" };
-    let disabled = if server.disabled { ", switched off" } else { "" };
-    format!("{name}: {target}{trusted}{disabled}")
+fn line(server: &Value) -> String {
+    let text = |field: &str| server.get(field).and_then(Value::as_str).unwrap_or_default();
+    let is = |field: &str| server.get(field) == Some(&Value::Bool(true));
+    let args = server.get("args").and_then(Value::as_array).into_iter().flatten();
+    let words = [text("url"), text("command")].into_iter().chain(args.filter_map(Value::as_str));
+    let target: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let target = target.join(" ");
+    let trusted = if is("trusted") { ", trusted" } else { "" };
+    let disabled = if is("disabled") { ", switched off" } else { "" };
+    format!("{}: {}{trusted}{disabled}", text("name"), mask_text(&target))
 }
 
-fn text(file: &PathBuf) -> Result<String> {
+fn text(file: &Path) -> Result<String> {
     let mut text = String::new();
     let read = if file.as_os_str() == "-" {
         std::io::stdin().take(LONGEST + 1).read_to_string(&mut text)
@@ -306,14 +237,4 @@ fn text(file: &PathBuf) -> Result<String> {
         return Err(anyhow!("{} is too long to be a list of servers", file.display()));
     }
     Ok(text)
-}
-
-fn header(written: &str) -> Result<(String, String), String> {
-    let (name, value) = written.split_once(':').ok_or("write NAME: VALUE")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
-}
-
-fn variable(written: &str) -> Result<(String, String), String> {
-    let (name, value) = written.split_once('=').ok_or("write NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
 }

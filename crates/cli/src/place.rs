@@ -2,25 +2,19 @@
 //! Called by commands that are about one. Creates the demo world on first use and a chat where there is none; otherwise only
 //! looks.
 
-use std::sync::Arc;
-
-use agent_world_core::config::World;
-use agent_world_core::ids::{AgentId, ChatId, WorldId};
-use agent_world_core::view::ChatView;
-use agent_world_runtime::Error;
-use agent_world_store::Store;
+use agent_world_client::wire::{Agent, Chat, World};
+use agent_world_client::{Client, Error, Path};
 use anyhow::{Result, anyhow};
+use serde_json::json;
 
+use crate::connect::Connection;
 use crate::demo_world;
 use crate::exit::Usage;
-use crate::setup::{Session, who};
-
-const PAGE: usize = 500;
 
 #[derive(Clone, Debug)]
 pub struct Place {
-    pub world: Arc<World>,
-    pub chat: ChatView,
+    pub world: World,
+    pub chat: Chat,
     /// The demo world was made for this command.
     pub is_first_use: bool,
 }
@@ -30,94 +24,78 @@ pub struct Place {
 pub enum Which {
     Latest,
     New,
-    Named(ChatId),
+    Named(String),
 }
 
 impl Which {
     pub fn of(named: Option<&String>, new: bool) -> Self {
         match (named, new) {
-            (Some(id), _) => Which::Named(ChatId::new(id.as_str())),
+            (Some(id), _) => Which::Named(id.clone()),
             (None, true) => Which::New,
             (None, false) => Which::Latest,
         }
     }
 }
 
-pub async fn find(session: &Session, world: Option<&str>, which: Which) -> Result<Place> {
-    let is_first_use = match world {
-        None | Some(demo_world::ID) => demo_world::create_if_first(session).await?,
-        Some(_) => false,
-    };
-    let chat = match &which {
-        Which::Named(id) => Some(named_chat(session, world, id).await?),
-        Which::Latest | Which::New => None,
-    };
-    let id = match (&chat, world) {
-        (Some(chat), _) => chat.world.clone(),
-        (None, Some(world)) => WorldId::new(world),
-        (None, None) => usual_world(session.store()).await?,
-    };
-    let world = known_world(session, &id).await?;
-    let chat = match (chat, which) {
-        (Some(chat), _) => chat,
-        (None, Which::New) => session.engine.create_chat(&id, None, &who()).await?,
-        (None, _) => match latest_chat(session.store(), &id).await? {
-            Some(chat) => chat,
-            None => session.engine.create_chat(&id, None, &who()).await?,
-        },
+pub async fn find(connection: &Connection, world: Option<&str>, which: Which) -> Result<Place> {
+    let is_first_use = make_demo_world(connection, world).await?;
+    let client = &connection.client;
+    let (world, chat) = match (world, which) {
+        (world, Which::Named(id)) => named_chat(client, world, &id).await?,
+        (world, which) => {
+            let world = known_world(client, world).await?;
+            let latest = match which {
+                Which::New | Which::Named(_) => None,
+                Which::Latest => latest_chat(client, &world.id).await?,
+            };
+            let chat = match latest {
+                Some(chat) => chat,
+                None => new_chat(client, &world.id).await?,
+            };
+            (world, chat)
+        }
     };
     Ok(Place { world, chat, is_first_use })
 }
 
 /// The world a command names, or the usual one.
-pub async fn world(session: &Session, named: Option<&str>) -> Result<Arc<World>> {
-    if matches!(named, None | Some(demo_world::ID)) && demo_world::create_if_first(session).await? {
+pub async fn world(connection: &Connection, named: Option<&str>) -> Result<World> {
+    if make_demo_world(connection, named).await? {
         tell_of_first_use();
     }
-    let id = match named {
-        Some(named) => WorldId::new(named),
-        None => usual_world(session.store()).await?,
-    };
-    known_world(session, &id).await
+    known_world(&connection.client, named).await
 }
 
 pub fn tell_of_first_use() {
     eprintln!("created the world `demo` with the agents ada and bob on the built-in demo model");
 }
 
-pub async fn known_world(session: &Session, id: &WorldId) -> Result<Arc<World>> {
-    match session.engine.world(id).await {
-        Err(Error::UnknownWorld(_)) => Err(no_world(id)),
+/// Only where this process has the store open: a server has made its own.
+async fn make_demo_world(connection: &Connection, world: Option<&str>) -> Result<bool> {
+    match (connection.session(), world) {
+        (Some(session), None | Some(demo_world::ID)) => demo_world::create_if_first(session).await,
+        _ => Ok(false),
+    }
+}
+
+/// A world by its id, or the usual one. Makes none.
+pub async fn known_world(client: &Client, named: Option<&str>) -> Result<World> {
+    let id = match named {
+        Some(named) => named.to_owned(),
+        None => usual_world(client).await?,
+    };
+    match client.get(path(&id)).await {
+        Err(error) if error.status() == Some(404) => {
+            Err(anyhow!("world {id} does not exist; `agent-world world list` shows those that do"))
+        }
         world => Ok(world?),
     }
 }
 
-pub fn no_world(id: &WorldId) -> anyhow::Error {
-    anyhow!("world {id} does not exist; `agent-world world list` shows those that do")
-}
-
-pub fn no_chat(id: &ChatId) -> anyhow::Error {
-    anyhow!("chat {id} does not exist; `agent-world world show WORLD` lists the chats of a world")
-}
-
-async fn named_chat(session: &Session, world: Option<&str>, id: &ChatId) -> Result<ChatView> {
-    let chat = match session.engine.chat(id).await {
-        Err(Error::UnknownChat(_)) => return Err(no_chat(id)),
-        chat => chat?,
-    };
-    match world {
-        Some(world) if world != chat.world.as_str() => Err(anyhow!(
-            "chat {id} belongs to world {}, not to {world}; leave out -w or name that one",
-            chat.world
-        )),
-        _ => Ok(chat),
-    }
-}
-
 /// The demo world, or the only one there is.
-async fn usual_world(store: &dyn Store) -> Result<WorldId> {
-    let worlds = store.worlds().await?;
-    let demo = worlds.iter().find(|world| world.id.as_str() == demo_world::ID);
+async fn usual_world(client: &Client) -> Result<String> {
+    let worlds: Vec<World> = client.all("/api/worlds").await?;
+    let demo = worlds.iter().find(|world| world.id == demo_world::ID);
     match (demo, worlds.as_slice()) {
         (Some(world), _) => Ok(world.id.clone()),
         (None, [only]) => Ok(only.id.clone()),
@@ -132,31 +110,51 @@ async fn usual_world(store: &dyn Store) -> Result<WorldId> {
     }
 }
 
-async fn latest_chat(store: &dyn Store, world: &WorldId) -> Result<Option<ChatView>> {
-    let chats = all_chats(store, world).await?;
-    Ok(chats.into_iter().max_by_key(|chat| chat.updated_at))
+/// A chat by its id alone: in the world that is named, or in whichever has it.
+pub async fn named_chat(client: &Client, world: Option<&str>, id: &str) -> Result<(World, Chat)> {
+    let worlds: Vec<World> = match world {
+        Some(world) => vec![known_world(client, Some(world)).await?],
+        None => client.all("/api/worlds").await?,
+    };
+    for world in worlds {
+        match client.get(path(&world.id).then("chats").then(id)).await {
+            Ok(chat) => return Ok((world, chat)),
+            Err(error) if error.status() == Some(404) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(match world {
+        Some(world) => anyhow!(
+            "world {world} has no chat {id}; `agent-world chat list -w {world}` shows those it has, \
+             and without -w the chat is looked for in every world"
+        ),
+        None => {
+            anyhow!("chat {id} does not exist; `agent-world chat list` shows the chats of a world")
+        }
+    })
 }
 
-/// A world's chats, oldest first.
-pub async fn all_chats(store: &dyn Store, world: &WorldId) -> Result<Vec<ChatView>> {
-    let mut chats: Vec<ChatView> = Vec::new();
-    loop {
-        let after = chats.last().map(|chat| chat.id.clone());
-        let page = store.chats(world, after.as_ref(), PAGE).await?;
-        if page.is_empty() {
-            return Ok(chats);
-        }
-        chats.extend(page);
-    }
+async fn latest_chat(client: &Client, world: &str) -> Result<Option<Chat>, Error> {
+    let chats: Vec<Chat> = client.all(path(world).then("chats").with("limit", "1000")).await?;
+    // Moments are written so that they sort as text.
+    Ok(chats.into_iter().max_by(|one, other| one.updated_at.cmp(&other.updated_at)))
+}
+
+pub async fn new_chat(client: &Client, world: &str) -> Result<Chat, Error> {
+    client.post(path(world).then("chats"), &json!({})).await
 }
 
 /// An agent of a world, by its id.
-pub fn known_agent(world: &World, name: &str) -> Result<AgentId> {
-    let id = AgentId::new(name.trim_start_matches('@').to_lowercase());
-    if world.agent(&id).is_some() {
-        return Ok(id);
-    }
-    let known: Vec<&str> = world.agents.iter().map(|agent| agent.id.as_str()).collect();
-    let (world, known) = (&world.id, known.join(", "));
-    Err(anyhow!("world {world} has no agent `{name}`; its agents are: {known}"))
+pub fn known_agent<'a>(world: &'a World, name: &str) -> Result<&'a Agent> {
+    let id = name.trim_start_matches('@').to_lowercase();
+    world.agent(&id).ok_or_else(|| {
+        let known: Vec<&str> = world.agents.iter().map(|agent| agent.id.as_str()).collect();
+        let (world, known) = (&world.id, known.join(", "));
+        anyhow!("world {world} has no agent `{name}`; its agents are: {known}")
+    })
+}
+
+/// The address of a world.
+pub fn path(world: &str) -> Path {
+    Path::new("/api/worlds").then(world)
 }

@@ -2,49 +2,59 @@
 //! Called by `main`. A change is recorded as one of the world's settings; what follows for running chats is left to the
 //! process that works.
 
+mod args;
 mod change;
 mod document;
 mod history;
 mod trial;
 
-use agent_world_core::config::World;
-use agent_world_core::policy::{Policy, Rule};
-use anyhow::Result;
-use serde_json::json;
+use agent_world_client::wire;
+use agent_world_core::policy::{Policy as Rules, Rule};
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
 
-use crate::args::{self, SetPolicy, ShowPolicy};
-use crate::data::DataFolder;
+use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
 use crate::screen::{Screen, Tone};
-use crate::setup::{Session, who};
-use crate::{audit, place, words};
+use crate::{place, words};
+pub use args::{DiffPolicy, Policy, SetPolicy, ShowPolicy, TestPolicy};
 use change::Change;
+use document::Document;
 
 /// Characters of a line about a rule.
 const WIDTH: usize = 300;
 
-pub async fn run(data: DataFolder, wanted: args::Policy) -> Result<Exit> {
-    let session = match &wanted {
-        args::Policy::Show(_) | args::Policy::Set(_) => Session::visit(data).await?,
+pub async fn run(to: Whereabouts, wanted: Policy) -> Result<Exit> {
+    let purpose = match &wanted {
+        Policy::Show(_) | Policy::Set(_) => Purpose::Visit,
         // How a call is judged depends on what its tool declares.
-        args::Policy::Test(_) | args::Policy::Diff(_) => Session::visit_with_servers(data).await?,
+        Policy::Test(_) | Policy::Diff(_) => Purpose::VisitWithServers,
     };
+    let connection = Connection::open(to, purpose).await?;
     let done = match wanted {
-        args::Policy::Show(wanted) => show(&session, &wanted).await,
-        args::Policy::Set(wanted) => set(&session, &wanted).await,
-        args::Policy::Test(wanted) => trial::run(&session, wanted).await,
-        args::Policy::Diff(wanted) => history::run(&session, &wanted).await,
+        Policy::Show(wanted) => show(&connection, &wanted).await,
+        Policy::Set(wanted) => set(&connection, &wanted).await,
+        Policy::Test(wanted) => trial::run(&connection, wanted).await,
+        Policy::Diff(wanted) => history::run(&connection, &wanted).await,
     };
-    session.engine.shutdown().await;
+    connection.close().await;
     done.map(|()| Exit::Done)
 }
 
-async fn show(session: &Session, wanted: &ShowPolicy) -> Result<()> {
-    let world = place::world(session, wanted.world.as_deref()).await?;
-    let policy = &world.policy;
+/// A world's policy as it may be shown: secrets in its rules are masked.
+fn in_force(world: &wire::World) -> Result<(Value, Rules)> {
+    let value = world.more.get("policy").cloned().unwrap_or_default();
+    let rules = serde_json::from_value(value.clone())
+        .context("the world's policy cannot be read; is the server of this version?")?;
+    Ok((value, rules))
+}
+
+async fn show(connection: &Connection, wanted: &ShowPolicy) -> Result<()> {
+    let world = place::world(connection, wanted.world.as_deref()).await?;
+    let (value, policy) = in_force(&world)?;
     let mut screen = Screen::stdout();
     if wanted.json {
-        return Ok(screen.json(&policy.shown())?);
+        return Ok(screen.json(&value)?);
     }
     let text = format!("world {}, preset {}", world.id, policy.preset);
     screen.line(Tone::Name, &text)?;
@@ -64,7 +74,7 @@ async fn show(session: &Session, wanted: &ShowPolicy) -> Result<()> {
         let text = format!("where none matches: {}", words::preset(policy.preset));
         screen.line(Tone::Quiet, &text)?;
     }
-    show_granted(&mut screen, policy)
+    show_granted(&mut screen, &policy)
 }
 
 fn show_description(screen: &mut Screen, rule: &Rule) -> Result<()> {
@@ -74,7 +84,7 @@ fn show_description(screen: &mut Screen, rule: &Rule) -> Result<()> {
     Ok(())
 }
 
-fn show_granted(screen: &mut Screen, policy: &Policy) -> Result<()> {
+fn show_granted(screen: &mut Screen, policy: &Rules) -> Result<()> {
     if policy.granted.is_empty() {
         return Ok(());
     }
@@ -84,8 +94,8 @@ fn show_granted(screen: &mut Screen, policy: &Policy) -> Result<()> {
     for rule in &policy.granted {
         screen.line(Tone::Plain, &format!("      {}", rule_line(rule)))?;
         if let Some(origin) = &rule.origin {
-            let (by, at) = (words::excerpt(&origin.by), audit::short(origin.at));
-            let text = format!("        by {by} on {at} UTC, {}", origin.approval);
+            let (by, at) = (words::excerpt(&origin.by), origin.at);
+            let text = format!("        by {by} on {at}, {}", origin.approval);
             screen.line(Tone::Quiet, &text)?;
         }
     }
@@ -104,19 +114,35 @@ fn rule_line(rule: &Rule) -> String {
     words::cut(&line, WIDTH)
 }
 
-async fn set(session: &Session, wanted: &SetPolicy) -> Result<()> {
-    let world = place::world(session, wanted.world.as_deref()).await?;
-    let old = &world.policy;
-    let new = match (&wanted.file, wanted.preset) {
-        (Some(file), _) => document::read(file, old)?,
-        (None, preset) => Policy { preset: preset.map_or(old.preset, Into::into), ..old.clone() },
+async fn set(connection: &Connection, wanted: &SetPolicy) -> Result<()> {
+    let client = &connection.client;
+    let world = place::world(connection, wanted.world.as_deref()).await?;
+    let (_, old) = in_force(&world)?;
+    let path = place::path(&world.id);
+    let (new, stored) = match (&wanted.file, wanted.preset) {
+        (Some(file), _) => {
+            let Document { value, policy } = document::read(file, &old)?;
+            if !wanted.dry_run {
+                client.put::<Value>(path.clone().then("policy"), &value).await?;
+            }
+            (shown(&policy)?, !wanted.dry_run)
+        }
+        (None, preset) => {
+            let preset = preset.map(|preset| json!(preset.name())).unwrap_or_default();
+            let change = json!({ "policy": { "preset": preset } });
+            if !wanted.dry_run {
+                client.patch::<Value>(path.clone(), &change).await?;
+            }
+            let preset = serde_json::from_value(preset).unwrap_or(old.preset);
+            (Rules { preset, ..old.clone() }, !wanted.dry_run)
+        }
     };
-    let change = Change::new(old, &new);
-    let stored = !wanted.dry_run && !change.is_none();
-    if stored {
-        let world = World { policy: new.clone(), ..World::clone(&world) };
-        session.engine.update_world(world, &who()).await?;
-    }
+    // Nothing is written where nothing changes; only the version tells, since what is masked looks the same.
+    let stored = stored && {
+        let now: wire::World = client.get(path).await?;
+        now.version != world.version
+    };
+    let change = Change::new(&old, &new);
     let mut screen = Screen::stdout();
     if wanted.json {
         let mut value = json!({ "type": "policy_change", "world_id": world.id, "stored": stored });
@@ -125,23 +151,34 @@ async fn set(session: &Session, wanted: &SetPolicy) -> Result<()> {
         }
         return Ok(screen.json(&value)?);
     }
-    tell(&mut screen, &world, &change, wanted.dry_run)
+    tell(&mut screen, &world.id, &change, stored, wanted.dry_run)?;
+    tell_granted(&mut screen, &old)
 }
 
-fn tell(screen: &mut Screen, world: &World, change: &Change<'_>, dry: bool) -> Result<()> {
+/// A policy with its secrets masked, as the one in force is known here: only what can be told apart is compared.
+fn shown(policy: &Rules) -> Result<Rules> {
+    serde_json::from_value(policy.shown()).context("the policy cannot be compared")
+}
+
+fn tell(screen: &mut Screen, id: &str, change: &Change<'_>, stored: bool, dry: bool) -> Result<()> {
     for line in change.lines() {
         screen.line(Tone::Plain, &line)?;
     }
-    let id = &world.id;
-    let text = match (change.is_none(), dry) {
+    if stored && change.is_none() {
+        screen.line(Tone::Plain, "~ something in it that is not shown")?;
+    }
+    let text = match (change.is_none() && !stored, dry) {
         (true, _) => format!("the policy of world {id} says that already; nothing was changed"),
         (false, true) => {
             format!("nothing was changed; without --dry-run this becomes the policy of world {id}")
         }
         (false, false) => format!("this is the policy of world {id} from now on"),
     };
-    screen.line(Tone::Quiet, &text)?;
-    match world.policy.granted.len() {
+    Ok(screen.line(Tone::Quiet, &text)?)
+}
+
+fn tell_granted(screen: &mut Screen, policy: &Rules) -> Result<()> {
+    match policy.granted.len() {
         0 => Ok(()),
         number => {
             let rules = words::count(number, "rule");

@@ -1,40 +1,78 @@
 //! Goes on with whatever a store owes, and says what was done: a line on stdout for each thing, the rest on stderr.
-//! Called by `main`. Works for all chats, decides nothing: what waits for a person goes on waiting.
+//! Called by `main`. Works for all chats, decides nothing: what waits for a person goes on waiting. Where a server runs
+//! there is nothing to do: it works.
 
 use std::time::Duration;
 
-use agent_world_core::event::{Ending, Event};
-use agent_world_core::sender::Sender;
-use agent_world_runtime::{FeedItem, Subscription};
-use agent_world_store::{ApprovalFilter, Scope, StoredEvent};
+use agent_world_client::wire::{Approval, Event, News, Page, Role};
+use agent_world_client::{Client, Following, Heard, Path, Scope};
+use agent_world_server::last_event_id;
 use anyhow::Result;
+use clap::Args;
+use serde::de::IgnoredAny;
 
-use crate::args::Resume;
-use crate::data::DataFolder;
+use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
-use crate::narrator::Narrator;
+use crate::narration::{Narration, is_failure};
 use crate::screen::{Screen, Tone};
 use crate::setup::Session;
 use crate::signals::Signals;
-use crate::{wire, words, work};
+use crate::{phrases, words, work};
 
 /// How often the store is asked whether everything is done.
 const LOOK: Duration = Duration::from_millis(50);
 
-pub async fn run(data: DataFolder, wanted: Resume) -> Result<Exit> {
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Works on the store of the data folder. A server does the work for its own store: then there is nothing to do here.
+
+Examples:
+  agent-world resume
+  agent-world resume --watch
+  agent-world resume --json")]
+pub struct Resume {
+    /// Keeps going, and takes up what other processes leave, until Ctrl-C or SIGTERM
+    #[arg(long)]
+    watch: bool,
+    /// One JSON object per line for each event
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn run(to: Whereabouts, wanted: Resume) -> Result<Exit> {
     let mut signals = Signals::listen()?;
-    let Some(session) = Session::work(data).await? else {
-        let text = "another agent-world process works on this store and does what is owed";
-        Screen::stderr().line(Tone::Quiet, text)?;
-        return Ok(Exit::Done);
+    let connection = Connection::open(to, Purpose::Work).await?;
+    let done = match connection.session() {
+        None => {
+            let text = format!("the server at {} does what is owed", connection.client.place());
+            Screen::stderr().line(Tone::Quiet, &text).map(|()| Exit::Done).map_err(Into::into)
+        }
+        Some(session) if session.is_visitor() => {
+            let text = "another agent-world process works on this store and does what is owed";
+            Screen::stderr().line(Tone::Quiet, text).map(|()| Exit::Done).map_err(Into::into)
+        }
+        Some(session) => go_on(&connection.client, session, &wanted, &mut signals).await,
     };
+    connection.close().await;
+    done
+}
+
+async fn go_on(
+    client: &Client,
+    session: &Session,
+    wanted: &Resume,
+    signals: &mut Signals,
+) -> Result<Exit> {
+    // The engine is at it already: what it has done since it started is told, too.
+    let began = last_event_id(session.began);
     let mut report = Report {
-        subscription: session.engine.subscribe(Scope::All, session.began),
+        client,
         session,
+        following: client.follow(&Scope::All, Some(began)).await?,
         json: wanted.json,
         screen: Screen::stdout(),
         notes: Screen::stderr(),
-        narrator: Narrator::default(),
+        narration: Narration::default(),
         done: 0,
         failed: false,
     };
@@ -42,26 +80,25 @@ pub async fn run(data: DataFolder, wanted: Resume) -> Result<Exit> {
         let text = "working, also for other processes, until Ctrl-C";
         report.notes.line(Tone::Quiet, text)?;
     }
-    let finished = report.follow(&mut signals, wanted.watch).await;
-    report.session.engine.shutdown().await;
-    match finished? {
+    match report.follow(signals, wanted.watch).await? {
         true => report.conclude().await,
         false => Ok(Exit::Done),
     }
 }
 
-struct Report {
-    session: Session,
-    subscription: Subscription,
+struct Report<'a> {
+    client: &'a Client,
+    session: &'a Session,
+    following: Following,
     json: bool,
     screen: Screen,
     notes: Screen,
-    narrator: Narrator,
+    narration: Narration,
     done: usize,
     failed: bool,
 }
 
-impl Report {
+impl Report<'_> {
     /// Until nothing is left to do; false if somebody ended the program before.
     async fn follow(&mut self, signals: &mut Signals, watch: bool) -> Result<bool> {
         let mut look = tokio::time::interval(LOOK);
@@ -69,11 +106,11 @@ impl Report {
             tokio::select! {
                 biased;
                 _ = signals.next() => return Ok(false),
-                item = self.subscription.next() => match item? {
-                    Some(FeedItem::Stored(event)) => self.happened(event).await?,
-                    Some(FeedItem::Chunk(_) | FeedItem::Output(_)) => {}
-                    None => return Ok(false),
-                },
+                heard = self.following.next() => {
+                    if let Heard::Event(event) = heard? {
+                        self.happened(&event)?;
+                    }
+                }
                 _ = look.tick(), if !watch => {
                     if self.is_done().await? {
                         return Ok(true);
@@ -83,38 +120,47 @@ impl Report {
         }
     }
 
+    /// Nothing is owed, and all that happened is told.
     async fn is_done(&self) -> Result<bool> {
-        let idle = work::owing(self.session.store()).await?.chats.is_empty();
-        Ok(idle && self.subscription.cursor() >= self.session.store().position().await?)
+        if !work::owing(self.session.store()).await?.chats.is_empty() {
+            return Ok(false);
+        }
+        let known = self.following.known().to_string();
+        let rest = Scope::All.path().with("after", known).with("limit", "1");
+        let rest: Page<IgnoredAny> = self.client.get(rest).await?;
+        Ok(rest.data.is_empty() && rest.next.is_none())
     }
 
-    async fn happened(&mut self, stored: StoredEvent) -> Result<()> {
+    fn happened(&mut self, event: &Event) -> Result<()> {
         if self.json {
-            self.screen.json(&wire::event(&stored))?;
+            self.screen.json(&event.json)?;
         }
-        let Some(chat) = &stored.chat else {
+        let Some(chat) = &event.chat_id else {
             return Ok(());
         };
-        let event = stored.sealed.open()?.event;
-        let failed = matches!(&event, Event::TurnEnded { ending: Ending::Failed { .. }, .. });
-        self.failed |= failed;
-        let store = self.session.engine.store().as_ref();
-        let told = self.narrator.tell(store, chat, &event).await?;
-        let (tone, text) = match (&event, told) {
-            (Event::MessagePosted(posted), _) => match &posted.message.sender {
-                Sender::Agent(agent) => (Tone::Plain, format!("{agent}: {}", posted.message.text)),
-                sender => (Tone::Quiet, format!("{sender}: {}", posted.message.text)),
-            },
-            (Event::ApprovalRequested(asked), _) => {
-                let text = format!("? {} waits: {}", asked.approval, asked.question);
-                (Tone::Question, text)
+        if let News::Notice(notice) = &event.news {
+            self.failed |= is_failure(notice);
+        }
+        let told = self.narration.tell(event);
+        let (tone, text) = match (&event.news, told) {
+            (News::Message(message), _)
+                if phrases::is_said(message) && message.role != Role::System =>
+            {
+                let tone = match message.agent_id {
+                    Some(_) => Tone::Plain,
+                    None => Tone::Quiet,
+                };
+                (tone, format!("{}: {}", message.sender, message.content))
+            }
+            (News::Approval(asked), _) if asked.is_pending() => {
+                (Tone::Question, format!("? {} waits: {}", asked.id, asked.message))
             }
             (_, Some(told)) => (told.tone, told.text),
             (_, None) => return Ok(()),
         };
         self.done += 1;
         if !self.json {
-            self.screen.line(tone, &format!("[{} {chat}] {text}", stored.world))?;
+            self.screen.line(tone, &format!("[{} {chat}] {text}", event.world_id))?;
         }
         Ok(())
     }
@@ -125,7 +171,8 @@ impl Report {
             let text = format!("chat {chat} cannot be gone on with: {error:#}");
             self.notes.line(Tone::Warning, &text)?;
         }
-        let waiting = work::pending(self.session.store(), ApprovalFilter::default()).await?;
+        let path = Path::new("/api/approvals").with("limit", "1000");
+        let waiting: Vec<Approval> = self.client.all(path).await?;
         let text = match (self.done, waiting.len()) {
             (0, 0) => "there was nothing to do".to_owned(),
             (_, 0) => "nothing is left to do".to_owned(),

@@ -89,6 +89,11 @@ impl Drop for Announcement {
     }
 }
 
+/// The server that said it runs on a data folder. It may be gone.
+pub fn announced(data: &DataFolder) -> Option<RunningServer> {
+    read(&data.server())
+}
+
 /// Looks whether a server runs on a data folder and answers.
 pub async fn find(data: &DataFolder) -> Found {
     let Some(announced) = read(&data.server()) else {

@@ -1,5 +1,5 @@
 //! Keeps what must not stand in a world's settings: keys that were written into the description of an MCP server.
-//! Used by `mcp` when one is added, by `serve` when one is sent, and by `setup` when servers are started. Settings are shown, exported and logged; this
+//! Used by the routes when one is sent, through `serve` and `connect`, and by `setup` when servers are started. Settings are shown, exported and logged; this
 //! file is its owner's alone, and a setting only names what is in it.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use agent_world_core::binding::digest;
 use agent_world_core::config::{McpServer, McpTransport};
-use agent_world_server::{is_secret, named_in};
+use agent_world_server::is_secret;
 use anyhow::{Context as _, Result};
 
 pub use agent_world_server::REFERENCE;
@@ -116,15 +116,6 @@ fn variable(world: &str, server: &str, key: &str, number: u64) -> String {
         .to_ascii_uppercase()
 }
 
-/// The variables that a server's settings name.
-pub fn named(server: &McpServer) -> Vec<String> {
-    let values = match &server.transport {
-        McpTransport::Stdio { env, .. } => env,
-        McpTransport::Http { headers, .. } => headers,
-    };
-    values.values().flat_map(|value| named_in(value)).collect()
-}
-
 // Letters are lost on the way to a variable's name; the mark is of the names as they are written, so that no two
 // servers, of whatever worlds, share one.
 fn prefix(world: &str, server: &str) -> String {
@@ -187,6 +178,15 @@ mod tests {
             env: env.collect(),
             cwd: None,
         })
+    }
+
+    /// The variables that a server's settings name.
+    fn named(server: &McpServer) -> Vec<String> {
+        let values = match &server.transport {
+            McpTransport::Stdio { env, .. } => env,
+            McpTransport::Http { headers, .. } => headers,
+        };
+        values.values().flat_map(|value| agent_world_server::named_in(value)).collect()
     }
 
     #[test]

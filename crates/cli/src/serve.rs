@@ -140,7 +140,8 @@ fn check_public(url: &str) -> Result<()> {
     )
 }
 
-fn options(session: &Session, public_url: Option<String>) -> Options {
+/// How a server of this program behaves, and the routes that answer within a command.
+pub fn options(session: &Session, public_url: Option<String>) -> Options {
     let local = Principal { name: who(), role: Role::Admin, proof: Proof::Local };
     Options {
         access: Access { local },

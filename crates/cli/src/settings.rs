@@ -1,6 +1,6 @@
 //! Reads `agent-world.toml`: from the data folder, then from the current folder, whose word counts where both speak; or the
 //! one file that was named in place of both.
-//! Called by `setup`, `serve`, `logging` and `doctor`. A file in the current folder may have come with somebody else's project, so it can add hosts of its
+//! Called by `setup`, `serve`, `logging`, `doctor` and `usual_models`; `init` adds to the data folder's. A file in the current folder may have come with somebody else's project, so it can add hosts of its
 //! own, but not make this program run a command, hand on a secret, ask somebody else than its owner wants, or be reached in
 //! another way: only the data folder's, which is its owner's alone, can, and one that the owner named.
 
@@ -19,7 +19,7 @@ use serde::Deserialize;
 use crate::data::DataFolder;
 use crate::logging::Format;
 
-const NAME: &str = "agent-world.toml";
+pub const NAME: &str = "agent-world.toml";
 /// No settings are longer. A file of the current folder may be a link to something without an end.
 const LONGEST: u64 = 1 << 20;
 

@@ -1,38 +1,97 @@
 //! Shows how tools are used: how often, by whom, how it ended, what people said to it, how long it took.
 //! Called by `main`. Only looks.
 
-use agent_world_core::audit::Statistics;
-use agent_world_core::ids::WorldId;
-use agent_world_store::Store as _;
-use anyhow::Result;
+use std::collections::BTreeMap;
 
-use crate::args::Stats;
-use crate::audit::{duration, known};
-use crate::data::DataFolder;
+use agent_world_client::{Client, Path};
+use agent_world_core::Timestamp;
+use anyhow::{Result, anyhow};
+use clap::Args;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::audit::duration;
+use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
 use crate::screen::{Screen, Tone};
-use crate::setup::open_to_look;
-use crate::{wire, words};
+use crate::words;
 
-pub async fn run(data: DataFolder, wanted: Stats) -> Result<Exit> {
-    let store = open_to_look(&data).await?;
-    let world = wanted.world.map(WorldId::new);
-    if let Some(world) = &world {
-        known(&store, world).await?;
-    }
-    let all = store.statistics(world.as_ref()).await?;
-    let mut screen = Screen::stdout();
-    if wanted.json {
-        for one in &all {
-            screen.json(&wire::statistics(one))?;
+#[derive(Debug, Args)]
+#[command(after_help = "\
+ok are calls that completed, not are those that ended in another way; yes and no are answers to what was asked, and no
+answer in time is a no. mean and max are the times that runs took. With --json there is one object for each world, with
+what its models took in tokens.
+
+Examples:
+  agent-world stats
+  agent-world stats -w demo --json")]
+pub struct Stats {
+    /// Only of this world, which may be deleted
+    #[arg(short, long)]
+    world: Option<String>,
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a world was used, as a server tells it.
+#[derive(Debug, Deserialize)]
+struct OfWorld {
+    world_id: String,
+    tools: Vec<ToolUse>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ToolUse {
+    tool: String,
+    agent_id: String,
+    calls: u64,
+    outcomes: BTreeMap<String, u64>,
+    approvals: Answers,
+    mean_ms: Option<u64>,
+    max_ms: Option<u64>,
+    last_at: Timestamp,
+}
+
+#[derive(Debug, Deserialize)]
+struct Answers {
+    asked: u64,
+    approved: u64,
+    denied: u64,
+    expired: u64,
+}
+
+pub async fn run(to: Whereabouts, wanted: Stats) -> Result<Exit> {
+    let connection = Connection::open(to, Purpose::Visit).await?;
+    let done = show(&connection.client, &wanted).await;
+    connection.close().await;
+    done
+}
+
+async fn show(client: &Client, wanted: &Stats) -> Result<Exit> {
+    let path = Path::new("/api/stats").maybe("world", wanted.world.as_deref());
+    let all: Vec<Value> = match client.all(path).await {
+        Err(error) if error.code() == Some("world_not_found") => {
+            let text = "does not exist; `agent-world world list` shows those that do";
+            return Err(anyhow!("world {} {text}", wanted.world.as_deref().unwrap_or_default()));
         }
-        return Ok(Exit::Done);
+        all => all?,
+    };
+    let mut screen = Screen::stdout();
+    let mut shown = 0;
+    for one in all {
+        if wanted.json {
+            screen.json(&one)?;
+            continue;
+        }
+        let of_world: OfWorld = serde_json::from_value(one)?;
+        if !of_world.tools.is_empty() {
+            table(&mut screen, &of_world)?;
+            shown += 1;
+        }
     }
-    if all.is_empty() {
+    if shown == 0 && !wanted.json {
         screen.line(Tone::Quiet, "no tool was called yet")?;
-    }
-    for of_world in all.chunk_by(|one, next| one.world == next.world) {
-        table(&mut screen, of_world)?;
     }
     Ok(Exit::Done)
 }
@@ -41,33 +100,32 @@ pub async fn run(data: DataFolder, wanted: Stats) -> Result<Exit> {
 const HEAD: [&str; 11] =
     ["tool", "agent", "calls", "ok", "not", "asked", "yes", "no", "mean", "max", "last used"];
 
-fn table(screen: &mut Screen, of_world: &[Statistics]) -> Result<()> {
-    let world = of_world.first().map(|one| one.world.to_string()).unwrap_or_default();
-    screen.line(Tone::Name, &format!("world {world}"))?;
+fn table(screen: &mut Screen, of_world: &OfWorld) -> Result<()> {
+    screen.line(Tone::Name, &format!("world {}", of_world.world_id))?;
     screen.line(Tone::Quiet, &line(&HEAD.map(str::to_owned)))?;
-    for one in of_world {
+    for one in &of_world.tools {
         screen.line(Tone::Plain, &line(&row(one)))?;
     }
     Ok(())
 }
 
-fn row(one: &Statistics) -> [String; 11] {
+fn row(one: &ToolUse) -> [String; 11] {
     let ok = one.outcomes.get("completed").copied().unwrap_or(0);
     let ended: u64 = one.outcomes.values().sum();
     let time = |milliseconds: Option<u64>| milliseconds.map(duration).unwrap_or_default();
     [
         one.tool.clone(),
-        one.agent.to_string(),
+        one.agent_id.clone(),
         one.calls.to_string(),
         ok.to_string(),
-        (ended - ok).to_string(),
-        one.asked.to_string(),
-        one.approved.to_string(),
+        ended.saturating_sub(ok).to_string(),
+        one.approvals.asked.to_string(),
+        one.approvals.approved.to_string(),
         // Nobody's answer in time is a no.
-        (one.denied + one.expired).to_string(),
-        time(one.mean_ms()),
-        time((one.runs > 0).then_some(one.longest_ms)),
-        one.last.strftime("%Y-%m-%d").to_string(),
+        one.approvals.denied.saturating_add(one.approvals.expired).to_string(),
+        time(one.mean_ms),
+        time(one.max_ms),
+        one.last_at.strftime("%Y-%m-%d").to_string(),
     ]
 }
 

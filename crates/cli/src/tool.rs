@@ -1,19 +1,17 @@
 //! Shows the tools a world's agents have, as the tools describe themselves.
-//! Called by `main`. Runs none of them, but starts the world's MCP servers to hear what they offer. What a server says about its tools is shown, not believed.
+//! Called by `main`. Runs none of them, but the world's MCP servers are started to hear what they offer. What a server
+//! says about its tools is shown, not believed.
 
-use std::sync::Arc;
-
-use agent_world_core::config::{Agent, Modes, Source, ToolSpec, Tools, World};
 use agent_world_core::display::mask_text;
 use anyhow::{Result, anyhow};
-use serde_json::{Value, json};
+use clap::Subcommand;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use crate::args;
-use crate::data::DataFolder;
+use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
 use crate::screen::{Screen, Tone};
-use crate::setup::Session;
-use crate::{place, wire, words};
+use crate::{place, words};
 
 /// Characters of a tool's name in the list; one of a server may be longer, and is not cut: it is there to be typed.
 const NAME: usize = 20;
@@ -21,33 +19,78 @@ const SOURCE: usize = 14;
 /// Characters of a tool's description in the list, so that a line stays one on most terminals.
 const DESCRIPTION: usize = 42;
 
-pub async fn run(data: DataFolder, wanted: args::Tool) -> Result<Exit> {
-    let session = Session::visit_with_servers(data).await?;
+#[derive(Debug, Subcommand)]
+pub enum Tool {
+    /// All tools of a world. Its MCP servers are started to hear what they offer
+    #[command(after_help = "\
+Examples:
+  agent-world tool list -w lab
+  agent-world tool list --json")]
+    List {
+        /// The world; otherwise `demo`, or the only one there is
+        #[arg(short, long)]
+        world: Option<String>,
+        /// One JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Everything about one tool, with the schema of its arguments
+    #[command(after_help = "\
+Examples:
+  agent-world tool show read_file
+  agent-world tool show shell_cmd -w lab --json")]
+    Show {
+        name: String,
+        /// The world; otherwise `demo`, or the only one there is
+        #[arg(short, long)]
+        world: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// A tool as the interface describes it, as far as it is shown.
+#[derive(Debug, Deserialize)]
+struct Described {
+    name: String,
+    description: String,
+    approval: Approval,
+    schema: Value,
+    source: String,
+    source_name: Option<String>,
+    mode: String,
+    timeout_seconds: u64,
+    read_only: bool,
+    idempotent: bool,
+    destructive: bool,
+    offered_to: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Approval {
+    required: bool,
+    message: Option<String>,
+}
+
+pub async fn run(to: Whereabouts, wanted: Tool) -> Result<Exit> {
+    let connection = Connection::open(to, Purpose::VisitWithServers).await?;
     let done = match wanted {
-        args::Tool::List { world, json } => list(&session, world.as_deref(), json).await,
-        args::Tool::Show { name, world, json } => {
-            show(&session, world.as_deref(), &name, json).await
-        }
+        Tool::List { world, json } => list(&connection, world.as_deref(), json).await,
+        Tool::Show { name, world, json } => show(&connection, world.as_deref(), &name, json).await,
     };
-    session.engine.shutdown().await;
+    connection.close().await;
     done.map(|()| Exit::Done)
 }
 
-async fn tools_of(session: &Session, world: Option<&str>) -> Result<(Arc<World>, Arc<Tools>)> {
-    let world = place::world(session, world).await?;
-    let tools = all_of(session, &world).await;
-    Ok((world, tools))
-}
-
-/// The tools a world has, those of its MCP servers included. Says which server gave none: a list must not pass for whole.
-pub async fn all_of(session: &Session, world: &World) -> Arc<Tools> {
-    // Asked for once, the servers are started.
-    session.engine.tools_of(world);
-    session.engine.tools_ready(world).await;
-    let tools = session.engine.tools_of(world);
-    for (name, _) in world.mcp_servers.iter().filter(|(_, server)| !server.disabled) {
-        let gives =
-            |spec: &Arc<ToolSpec>| matches!(&spec.source, Source::McpServer(from) if from == name);
+/// The tools of a world and its id. Says which MCP server gave none: a list must not pass for whole.
+async fn tools_of(connection: &Connection, world: Option<&str>) -> Result<(String, Vec<Value>)> {
+    let world = place::world(connection, world).await?;
+    let path = place::path(&world.id).then("tools").with("limit", "1000");
+    let tools: Vec<Value> = connection.client.all(path).await?;
+    let servers = world.more.get("mcp_servers").and_then(Value::as_object);
+    let on = |server: &Value| server.get("disabled") != Some(&Value::Bool(true));
+    for (name, _) in servers.unwrap_or(&Map::new()).iter().filter(|(_, server)| on(server)) {
+        let gives = |tool: &Value| tool.get("source_name").and_then(Value::as_str) == Some(name);
         if !tools.iter().any(gives) {
             let (id, name) = (&world.id, words::shortened(name));
             eprintln!(
@@ -55,123 +98,121 @@ pub async fn all_of(session: &Session, world: &World) -> Arc<Tools> {
             );
         }
     }
-    tools
+    Ok((world.id, tools))
 }
 
-async fn list(session: &Session, world: Option<&str>, json: bool) -> Result<()> {
-    let (world, tools) = tools_of(session, world).await?;
+async fn list(connection: &Connection, world: Option<&str>, json: bool) -> Result<()> {
+    let (world, tools) = tools_of(connection, world).await?;
     let mut screen = Screen::stdout();
-    for spec in tools.iter() {
+    let number = words::count(tools.len(), "tool");
+    for value in tools {
         if json {
-            screen.json(&wire::tool(spec))?;
+            screen.json(&value)?;
             continue;
         }
-        let name = &spec.name;
-        let source = words::cut(&source(&spec.source), SOURCE - 1);
-        let (asks, does) = (asks(spec), effect(spec));
-        let line =
-            format!("{name:<NAME$} {source:<SOURCE$} {asks:<5}  {does:<11}  {}", first_line(spec));
+        let tool: Described = serde_json::from_value(value)?;
+        let name = &tool.name;
+        let source = words::cut(&tool.source(), SOURCE - 1);
+        let asks = if tool.approval.required { "ask" } else { "allow" };
+        let (does, line) = (tool.effect(), tool.first_line());
+        let line = format!("{name:<NAME$} {source:<SOURCE$} {asks:<5}  {does:<11}  {line}");
         screen.line(Tone::Plain, &line)?;
     }
     if !json {
-        let number = words::count(tools.iter().count(), "tool");
         let text = format!(
-            "{number} in world {}; ask is what a tool declares, `agent-world policy show` what is decided",
-            world.id
+            "{number} in world {world}; ask is what a tool declares, `agent-world policy show` what is decided"
         );
         screen.line(Tone::Quiet, &text)?;
     }
     Ok(())
 }
 
-async fn show(session: &Session, world: Option<&str>, name: &str, json: bool) -> Result<()> {
-    let (world, tools) = tools_of(session, world).await?;
-    let spec = known(&world, &tools, name)?;
-    let offered: Vec<&Agent> = world.agents.iter().filter(|agent| agent.may_see(name)).collect();
+async fn show(connection: &Connection, world: Option<&str>, name: &str, json: bool) -> Result<()> {
+    let (world, tools) = tools_of(connection, world).await?;
+    let is_it = |tool: &Value| tool.get("name").and_then(Value::as_str) == Some(name);
+    let found = tools.into_iter().find(is_it);
+    let value = found.ok_or_else(|| unknown(&world, name))?;
     let mut screen = Screen::stdout();
     if json {
-        let mut value = wire::tool(&spec);
-        if let Some(fields) = value.as_object_mut() {
-            let ids: Vec<Value> = offered.iter().map(|agent| json!(agent.id)).collect();
-            fields.insert("parameters".to_owned(), spec.parameters.clone());
-            fields.insert("offered_to".to_owned(), Value::Array(ids));
-        }
         return Ok(screen.json(&value)?);
     }
-    screen.line(Tone::Name, &format!("{name}  {}", source(&spec.source)))?;
-    for line in spec.description.lines() {
+    let tool: Described = serde_json::from_value(value)?;
+    screen.line(Tone::Name, &format!("{name}  {}", tool.source()))?;
+    for line in tool.description.lines() {
         screen.line(Tone::Plain, &format!("  {line}"))?;
     }
-    let names: Vec<&str> = offered.iter().map(|agent| agent.id.as_str()).collect();
-    let names = if names.is_empty() { "no agent".to_owned() } else { names.join(", ") };
+    let offered = match tool.offered_to.as_slice() {
+        [] => "no agent".to_owned(),
+        ids => ids.join(", "),
+    };
     for (what, value) in [
-        ("offered to", names),
-        ("approval", approval(&spec)),
-        ("effect", effect(&spec).to_owned()),
-        ("repeatable", yes_or_no(spec.may_repeat()).to_owned()),
-        ("the model", waiting(&spec).to_owned()),
-        ("time limit", format!("{} s", spec.timeout_seconds)),
+        ("offered to", offered),
+        ("approval", tool.asked_for()),
+        ("effect", tool.effect().to_owned()),
+        ("repeatable", tool.repeatable().to_owned()),
+        ("the model", tool.waiting().to_owned()),
+        ("time limit", format!("{} s", tool.timeout_seconds)),
     ] {
         screen.line(Tone::Plain, &format!("{what:<12}{value}"))?;
     }
     screen.line(Tone::Quiet, "arguments, as JSON Schema:")?;
-    Ok(screen.line(Tone::Plain, &format!("{:#}", spec.parameters))?)
+    Ok(screen.line(Tone::Plain, &format!("{:#}", tool.schema))?)
 }
 
-/// A tool of a world, by its name.
-pub fn known(world: &World, tools: &Tools, name: &str) -> Result<Arc<ToolSpec>> {
-    tools.get(name).cloned().ok_or_else(|| {
-        let (id, name) = (&world.id, words::shortened(name));
-        anyhow!(
-            "world {id} has no tool `{name}`; `agent-world tool list -w {id}` shows those it has"
-        )
-    })
+/// Says that a world has no such tool, and what to do.
+pub fn unknown(world: &str, name: &str) -> anyhow::Error {
+    let name = words::shortened(name);
+    anyhow!(
+        "world {world} has no tool `{name}`; `agent-world tool list -w {world}` shows those it has"
+    )
 }
 
-fn source(source: &Source) -> String {
-    match source {
-        Source::Program => "built in".to_owned(),
-        Source::McpServer(name) => format!("server {}", words::unbroken(name)),
-        Source::Client(name) => format!("client {}", words::unbroken(name)),
-    }
-}
-
-fn asks(spec: &ToolSpec) -> &'static str {
-    if spec.approval.required { "ask" } else { "allow" }
-}
-
-fn approval(spec: &ToolSpec) -> String {
-    match (&spec.approval.required, &spec.approval.message) {
-        (false, _) => "not asked for, unless a rule says so".to_owned(),
-        (true, None) => "asked for, unless a rule says otherwise".to_owned(),
-        (true, Some(message)) => {
-            let message = words::excerpt(message);
-            format!("asked for, unless a rule says otherwise: {message}")
+impl Described {
+    fn source(&self) -> String {
+        let name = || words::unbroken(self.source_name.as_deref().unwrap_or_default());
+        match self.source.as_str() {
+            "built_in" => "built in".to_owned(),
+            "mcp_server" => format!("server {}", name()),
+            other => format!("{other} {}", name()),
         }
     }
-}
 
-fn effect(spec: &ToolSpec) -> &'static str {
-    match (spec.read_only, spec.destructive) {
-        (true, _) => "read-only",
-        (false, true) => "destructive",
-        (false, false) => "changes",
+    fn asked_for(&self) -> String {
+        match (self.approval.required, &self.approval.message) {
+            (false, _) => "not asked for, unless a rule says so".to_owned(),
+            (true, None) => "asked for, unless a rule says otherwise".to_owned(),
+            (true, Some(message)) => {
+                let message = words::excerpt(message);
+                format!("asked for, unless a rule says otherwise: {message}")
+            }
+        }
     }
-}
 
-fn waiting(spec: &ToolSpec) -> &'static str {
-    match spec.mode {
-        Modes::Blocking => "waits for its result",
-        Modes::Background => "goes on while it runs",
-        Modes::PerCall => "waits for its result, or goes on with `blocking: false`",
+    fn effect(&self) -> &'static str {
+        match (self.read_only, self.destructive) {
+            (true, _) => "read-only",
+            (false, true) => "destructive",
+            (false, false) => "changes",
+        }
     }
-}
 
-fn yes_or_no(yes: bool) -> &'static str {
-    if yes { "yes, it may be started again after a crash" } else { "no" }
-}
+    fn repeatable(&self) -> &'static str {
+        match self.read_only || self.idempotent {
+            true => "yes, it may be started again after a crash",
+            false => "no",
+        }
+    }
 
-fn first_line(spec: &ToolSpec) -> String {
-    let line = mask_text(spec.description.lines().next().unwrap_or_default());
-    words::cut(&line, DESCRIPTION)
+    fn waiting(&self) -> &'static str {
+        match self.mode.as_str() {
+            "background" => "goes on while it runs",
+            "per_call" => "waits for its result, or goes on with `blocking: false`",
+            _ => "waits for its result",
+        }
+    }
+
+    fn first_line(&self) -> String {
+        let line = mask_text(self.description.lines().next().unwrap_or_default());
+        words::cut(&line, DESCRIPTION)
+    }
 }

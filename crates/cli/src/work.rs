@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use agent_world_core::Timestamp;
 use agent_world_core::ids::ChatId;
-use agent_world_core::view::ApprovalView;
 use agent_world_runtime::Standing;
-use agent_world_store::{ApprovalFilter, Store};
-use anyhow::Result;
+use agent_world_store::Store;
+use anyhow::{Result, anyhow};
 
 use crate::setup::Session;
 use crate::signals::Signals;
@@ -21,7 +20,9 @@ const NOTICEABLE: Duration = Duration::from_secs(1);
 
 pub async fn standing(store: &dyn Store, id: &ChatId) -> Result<Standing> {
     match Standing::of(store, id, Timestamp::now()).await {
-        Err(agent_world_runtime::Error::UnknownChat(_)) => Err(crate::place::no_chat(id)),
+        Err(agent_world_runtime::Error::UnknownChat(_)) => Err(anyhow!(
+            "chat {id} does not exist; `agent-world chat list` shows the chats of a world"
+        )),
         standing => Ok(standing?),
     }
 }
@@ -43,20 +44,6 @@ pub async fn owing(store: &dyn Store) -> Result<Owing> {
         }
     }
     Ok(owing)
-}
-
-/// Everything that waits for a decision and fits.
-pub async fn pending(store: &dyn Store, filter: ApprovalFilter) -> Result<Vec<ApprovalView>> {
-    let filter = ApprovalFilter { only_pending: true, ..filter };
-    let mut found: Vec<ApprovalView> = Vec::new();
-    loop {
-        let after = found.last().map(|approval| approval.id.clone());
-        let page = store.approvals(&filter, after.as_ref(), PAGE).await?;
-        if page.is_empty() {
-            return Ok(found);
-        }
-        found.extend(page);
-    }
 }
 
 /// Waits until nothing is under way in any chat, or somebody wants the program to end. The process that works does

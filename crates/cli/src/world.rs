@@ -1,51 +1,212 @@
 //! Lists, creates, shows, changes and deletes worlds.
 //! Called by `main`. Leaves what follows for running chats to the process that works.
 
-use std::path::Path;
+mod create;
+mod show;
+mod update;
 
-use agent_world_core::Timestamp;
-use agent_world_core::config::{Agent, SandboxMode, World};
-use agent_world_core::ids::{AgentId, WorldId};
+use agent_world_client::wire;
+use agent_world_core::config::{Sandbox, SandboxMode};
+use agent_world_core::policy::Policy;
 use agent_world_tools::sandbox::Support;
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
+use clap::{Args, Subcommand, ValueEnum};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
-use crate::args::{self, Bounds, CreateWorld, NewAgent, Switch, UpdateWorld};
-use crate::data::DataFolder;
-use crate::demo_world::MODEL;
+use crate::bounds::{Bounds, Switch};
+use crate::changes::add;
+use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
-use crate::place;
 use crate::screen::{Screen, Tone};
-use crate::setup::{self, Session, who};
-use crate::{wire, words};
+use crate::{place, templates, words};
 
-pub async fn run(data: DataFolder, wanted: args::World) -> Result<Exit> {
-    let session = Session::visit(data).await?;
-    match wanted {
-        args::World::List { json } => list(&session, json).await?,
-        args::World::Create(wanted) => create(&session, wanted).await?,
-        args::World::Show { id, json } => show(&session, &WorldId::new(id), json).await?,
-        args::World::Update(wanted) => update(&session, wanted).await?,
-        args::World::Delete { id, yes } => delete(&session, &WorldId::new(id), yes).await?,
-    }
-    session.engine.shutdown().await;
-    Ok(Exit::Done)
+pub use create::{Create, created, introduction};
+pub use show::show_grants;
+pub use update::Update;
+
+#[derive(Debug, Subcommand)]
+pub enum World {
+    /// All worlds
+    #[command(after_help = "\
+Examples:
+  agent-world world list
+  agent-world world list --json")]
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// A new world with its first chat
+    Create(Create),
+    /// The templates that `world create --template` knows
+    #[command(after_help = "\
+Examples:
+  agent-world world templates
+  agent-world world create office --template pair")]
+    Templates {
+        #[arg(long)]
+        json: bool,
+    },
+    /// A world's settings, agents and chats
+    #[command(after_help = "\
+Examples:
+  agent-world world show demo
+  agent-world world show demo --json")]
+    Show {
+        id: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Changes a world's settings
+    Update(Update),
+    /// Removes a world with all its chats
+    #[command(after_help = "\
+The audit stays, and so does the folder its tools worked in.
+
+Examples:
+  agent-world world delete lab --yes")]
+    Delete {
+        id: String,
+        /// Nothing is deleted without it
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
-async fn list(session: &Session, json: bool) -> Result<()> {
-    let worlds = session.store().worlds().await?;
-    let mut screen = Screen::stdout();
-    for world in &worlds {
-        let chats = place::all_chats(session.store(), &world.id).await?;
-        if json {
-            screen.json(&wire::world(world, &chats))?;
-        } else {
-            let agents: Vec<&str> = world.agents.iter().map(|agent| agent.id.as_str()).collect();
-            let chats = words::count(chats.len(), "chat");
-            let text = format!("{}  {}: {}; {chats}", world.id, world.name, agents.join(", "));
-            screen.line(Tone::Plain, &text)?;
+/// What can be said about a world, new or not.
+#[derive(Debug, Default, Args)]
+pub struct Fields {
+    /// What people call it
+    #[arg(long)]
+    pub name: Option<String>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// Where tools work
+    #[arg(long, value_name = "DIR")]
+    pub directory: Option<std::path::PathBuf>,
+    /// The model of agents that name none
+    #[arg(long, value_name = "VENDOR/MODEL", value_parser = model)]
+    pub model: Option<String>,
+    /// The model that names chats; otherwise the same
+    #[arg(long, value_name = "VENDOR/MODEL", value_parser = model)]
+    pub title_model: Option<String>,
+    /// Who alone gets messages that address nobody; otherwise all agents do
+    #[arg(long, value_name = "AGENT")]
+    pub main_agent: Option<String>,
+    /// Turns that agents take among themselves before a person is waited for
+    #[arg(long, value_name = "N")]
+    pub turn_limit: Option<u32>,
+    /// Model calls of one turn
+    #[arg(long, value_name = "N")]
+    pub max_iterations: Option<u32>,
+    /// What an agent does when a person denies a call
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub after_denial: Option<AfterDenial>,
+    /// How long a request waits before it expires
+    #[arg(long, value_name = "SECONDS")]
+    pub approval_timeout: Option<u64>,
+    /// A variable that instructions may name as {{ NAME }}; may be given several times
+    #[arg(long = "variable", value_name = "NAME=VALUE", value_parser = variable)]
+    pub variables: Vec<(String, String)>,
+    /// Whether replies come piece by piece
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub streaming: Option<Switch>,
+    #[command(flatten)]
+    pub bounds: Bounds,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AfterDenial {
+    /// It is told, and goes on
+    Reply,
+    /// It waits for the next message
+    Wait,
+}
+
+impl Fields {
+    /// As the interface takes them.
+    fn change(self) -> Result<Map<String, Value>> {
+        let mut change = Map::new();
+        add(&mut change, "name", self.name);
+        add(&mut change, "description", self.description);
+        if let Some(directory) = self.directory {
+            let path = std::path::absolute(&directory)
+                .with_context(|| format!("{} is no folder", directory.display()))?;
+            add(&mut change, "working_directory", Some(path.display().to_string()));
         }
+        add(&mut change, "default_model", self.model);
+        add(&mut change, "title_model", self.title_model);
+        add(&mut change, "main_agent", self.main_agent);
+        add(&mut change, "turn_limit", self.turn_limit);
+        add(&mut change, "max_iterations", self.max_iterations);
+        let after_denial = self.after_denial.map(|what| match what {
+            AfterDenial::Reply => "reply",
+            AfterDenial::Wait => "wait",
+        });
+        add(&mut change, "after_denial", after_denial);
+        add(&mut change, "approval_timeout_seconds", self.approval_timeout);
+        add(&mut change, "streaming", self.streaming.map(Switch::is_on));
+        if !self.variables.is_empty() {
+            let variables = self.variables.into_iter();
+            let variables: Map<String, Value> =
+                variables.map(|(name, value)| (name, Value::from(value))).collect();
+            add(&mut change, "variables", Some(variables));
+        }
+        self.bounds.add_to(&mut change);
+        Ok(change)
     }
-    if worlds.is_empty() && !json {
+}
+
+/// A model as everything here names one.
+pub fn model(written: &str) -> Result<String, String> {
+    let (vendor, name) = written.split_once('/').unwrap_or_default();
+    if vendor.is_empty() || name.is_empty() || written.contains(char::is_whitespace) {
+        return Err(format!("`{written}` is not a model; write vendor/model, as in openai/gpt-5"));
+    }
+    Ok(written.to_owned())
+}
+
+fn variable(written: &str) -> Result<(String, String), String> {
+    let (name, value) = written.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub async fn run(to: Whereabouts, wanted: World) -> Result<Exit> {
+    if let World::Templates { json } = wanted {
+        return templates::list(json).map(|()| Exit::Done);
+    }
+    let connection = Connection::open(to.clone(), Purpose::Visit).await?;
+    let done = match wanted {
+        World::List { json } => list(&connection, json).await,
+        World::Create(wanted) => create::run(&connection, &to, wanted).await,
+        World::Show { id, json } => show::run(&connection, &id, json).await,
+        World::Update(wanted) => update::run(&connection, &to, wanted).await,
+        World::Delete { id, yes } => delete(&connection, &id, yes).await,
+        World::Templates { .. } => Ok(()),
+    };
+    connection.close().await;
+    done.map(|()| Exit::Done)
+}
+
+async fn list(connection: &Connection, json: bool) -> Result<()> {
+    let mut screen = Screen::stdout();
+    let mut worlds = connection.client.pages::<Value>("/api/worlds");
+    let mut is_empty = true;
+    while let Some(value) = worlds.next().await? {
+        is_empty = false;
+        if json {
+            screen.json(&value)?;
+            continue;
+        }
+        let world: wire::World = serde_json::from_value(value)?;
+        let chats = chats(connection, &world.id).await?.len();
+        let agents: Vec<&str> = world.agents.iter().map(|agent| agent.id.as_str()).collect();
+        let chats = words::count(chats, "chat");
+        let text = format!("{}  {}: {}; {chats}", world.id, world.name, agents.join(", "));
+        screen.line(Tone::Plain, &text)?;
+    }
+    if is_empty && !json {
         let text = "there is no world yet; `agent-world chat` makes a demo world, \
                     `agent-world world create ID --agent ada` one of your own";
         screen.line(Tone::Plain, text)?;
@@ -53,216 +214,53 @@ async fn list(session: &Session, json: bool) -> Result<()> {
     Ok(())
 }
 
-async fn create(session: &Session, wanted: CreateWorld) -> Result<()> {
-    let agents = agents(&wanted);
-    let id = WorldId::new(wanted.id);
-    let mut world = World {
-        main_agent: wanted.main_agent.map(AgentId::new),
-        default_model: Some(MODEL.to_owned()),
-        agents,
-        ..World::new(id.clone(), wanted.name.unwrap_or_else(|| id.to_string()), Timestamp::now())
-    };
-    bound(&mut world, wanted.bounds);
-    // Before its folder is made: a bad id must not become a path.
-    world.check()?;
-    world.check_bounds(None)?;
-    world.working_directory = Some(match wanted.directory {
-        Some(directory) => working_directory(&directory, &session.data)?,
-        None => session.data.make_workspace(&id)?.display().to_string(),
-    });
-    let world = session.engine.create_world(world, &who()).await?;
-    let chats = place::all_chats(session.store(), &id).await?;
-    let mut screen = Screen::stdout();
-    if wanted.json {
-        screen.json(&wire::world(&world, &chats))?;
-        return Ok(());
-    }
-    screen
-        .line(Tone::Plain, &format!("created world {id}; `agent-world chat -w {id}` opens it"))?;
-    warn_of_unknown_vendors(session, &world, &mut screen)?;
-    warn_of_weak_sandbox(&world, &mut screen)?;
-    if world.agents.is_empty() {
-        let text = "it has no agents, so nobody will answer; give it some with --agent";
-        screen.line(Tone::Warning, text)?;
-    }
-    Ok(())
+async fn chats(connection: &Connection, world: &str) -> Result<Vec<wire::Chat>> {
+    let path = place::path(world).then("chats").with("limit", "1000");
+    Ok(connection.client.all(path).await?)
 }
 
-async fn update(session: &Session, wanted: UpdateWorld) -> Result<()> {
-    let UpdateWorld { id, directory, bounds, json } = wanted;
-    if directory.is_none() && bounds.is_empty() {
-        let text = "say what shall change: --sandbox, --network, --preset or --directory";
-        return Err(Usage(text.to_owned()).into());
+async fn delete(connection: &Connection, id: &str, yes: bool) -> Result<()> {
+    place::known_world(&connection.client, Some(id)).await?;
+    if !yes {
+        let chats = words::count(chats(connection, id).await?.len(), "chat");
+        let text =
+            format!("this would delete world {id} with {chats} for ever; add --yes to do it");
+        return Err(Usage(text).into());
     }
-    let id = WorldId::new(id);
-    let old = place::known_world(session, &id).await?;
-    let mut world = World::clone(&old);
-    if let Some(directory) = directory {
-        world.working_directory = Some(working_directory(&directory, &session.data)?);
-    }
-    bound(&mut world, bounds);
-    let told = match world == *old {
-        true => format!("world {id} is so already; nothing was changed"),
-        false => {
-            world = session.engine.update_world(world, &who()).await?;
-            format!("changed world {id}")
-        }
-    };
-    let mut screen = Screen::stdout();
-    if json {
-        let chats = place::all_chats(session.store(), &id).await?;
-        return Ok(screen.json(&wire::world(&world, &chats))?);
-    }
-    screen.line(Tone::Plain, &told)?;
-    show_bounds(&mut screen, &world)?;
-    warn_of_weak_sandbox(&world, &mut screen)
+    connection.client.delete(place::path(id)).await?;
+    let text = format!("deleted world {id}; its folder was left as it is");
+    Ok(Screen::stdout().line(Tone::Plain, &text)?)
 }
 
-/// How far its agents may go, as far as anything is said about it.
-fn bound(world: &mut World, bounds: Bounds) {
-    if let Some(preset) = bounds.preset {
-        world.policy.preset = preset.into();
-    }
-    if let Some(mode) = bounds.sandbox {
-        world.sandbox.mode = mode.into();
-    }
-    if let Some(network) = bounds.network {
-        world.sandbox.network = network == Switch::On;
-    }
+/// A part of a world's settings, as `core` knows it.
+pub fn part<T: DeserializeOwned>(world: &Value, name: &str) -> Result<T> {
+    let part = world.get(name).cloned().unwrap_or_default();
+    serde_json::from_value(part).with_context(|| {
+        format!("`{name}` of the world cannot be read; is the server of this version?")
+    })
 }
 
-/// A folder for tools. Not one that holds this program's own data: agents would work on the log of what they do.
-fn working_directory(directory: &Path, data: &DataFolder) -> Result<String> {
-    let unusable =
-        || format!("{} cannot be worked in; name a folder that exists", directory.display());
-    let path = directory.canonicalize().with_context(unusable)?;
-    if !path.is_dir() {
-        return Err(anyhow!(unusable()));
-    }
-    let own = data.path().canonicalize().unwrap_or_else(|_| data.path().to_owned());
-    let workspaces = own.join(crate::data::WORKSPACE);
-    if own.starts_with(&path) || path.starts_with(&own) && !path.starts_with(&workspaces) {
-        return Err(anyhow!(
-            "{} holds this program's own data, its keys and its log among them; name a folder that does not, or \
-             another data folder with --data",
-            path.display()
-        ));
-    }
-    Ok(path.display().to_string())
-}
-
-/// Says when programs of this world will not run on this system.
-fn warn_of_weak_sandbox(world: &World, screen: &mut Screen) -> Result<()> {
-    if world.sandbox.mode == SandboxMode::Required && !Support::detect().is_whole() {
-        let text = "this system cannot confine programs as required, so none will run; `agent-world doctor` says why";
-        screen.line(Tone::Warning, text)?;
-    }
-    Ok(())
-}
-
-fn show_bounds(screen: &mut Screen, world: &World) -> Result<()> {
-    if let Some(directory) = &world.working_directory {
+fn show_bounds(screen: &mut Screen, world: &Value) -> Result<()> {
+    if let Some(directory) = world.get("working_directory").and_then(Value::as_str) {
         screen.line(Tone::Plain, &format!("tools work in {directory}"))?;
     }
-    screen.line(Tone::Plain, &words::sandbox(&world.sandbox))?;
-    let rules = match world.policy.rules.len() {
+    let sandbox: Sandbox = part(world, "sandbox")?;
+    screen.line(Tone::Plain, &words::sandbox(&sandbox))?;
+    let policy: Policy = part(world, "policy")?;
+    let rules = match policy.rules.len() {
         0 => "no rules".to_owned(),
         number => words::count(number, "rule"),
     };
-    let text = format!("policy: preset {}, {rules}", world.policy.preset);
-    Ok(screen.line(Tone::Plain, &text)?)
+    Ok(screen.line(Tone::Plain, &format!("policy: preset {}, {rules}", policy.preset))?)
 }
 
-fn agents(wanted: &CreateWorld) -> Vec<Agent> {
-    let ids: Vec<&str> = wanted.agents.iter().map(|agent| agent.id.as_str()).collect();
-    let agent = |new: &NewAgent| Agent {
-        model: new.model.clone(),
-        instructions: match &wanted.instructions {
-            Some(text) => text.clone(),
-            None => introduction(&new.id, &ids),
-        },
-        ..Agent::new(&*new.id)
-    };
-    wanted.agents.iter().map(agent).collect()
-}
-
-/// What a model must know to take part: nobody else tells it.
-fn introduction(id: &str, all: &[&str]) -> String {
-    let others: Vec<String> =
-        all.iter().filter(|other| **other != id).map(|other| format!("@{other}")).collect();
-    let mut text = format!("You are {id}, an agent who helps a person, @human.");
-    if !others.is_empty() {
-        let line = format!(
-            " Other agents are here: {}. To say something to one of them, begin a line with that name; \
-             what you write without such a line goes to the person.",
-            others.join(", ")
-        );
-        text.push_str(&line);
+/// Says when programs of this world will not run on this system, where that is where they run.
+fn warn_of_weak_sandbox(to: &Whereabouts, world: &Value, screen: &mut Screen) -> Result<()> {
+    let sandbox: Sandbox = part(world, "sandbox")?;
+    let weak = || sandbox.mode == SandboxMode::Required && !Support::detect().is_whole();
+    if to.server.is_none() && weak() {
+        let text = "this system cannot confine programs as required, so none will run; `agent-world doctor` says why";
+        screen.line(Tone::Warning, text)?;
     }
-    text
-}
-
-/// Says which models nobody can be asked for yet.
-fn warn_of_unknown_vendors(session: &Session, world: &World, screen: &mut Screen) -> Result<()> {
-    let models = setup::models(&session.data)?;
-    for agent in &world.agents {
-        if let Some(model) = &agent.model
-            && let Err(error) = models.find(model)
-        {
-            screen.line(Tone::Warning, &format!("{}: {error}", agent.id))?;
-        }
-    }
-    Ok(())
-}
-
-async fn show(session: &Session, id: &WorldId, json: bool) -> Result<()> {
-    let world = place::known_world(session, id).await?;
-    let chats = place::all_chats(session.store(), id).await?;
-    let mut screen = Screen::stdout();
-    if json {
-        return Ok(screen.json(&wire::world(&world, &chats))?);
-    }
-    screen.line(Tone::Name, &format!("{id}  {}", world.name))?;
-    show_bounds(&mut screen, &world)?;
-    for agent in &world.agents {
-        let model = world.model_of(agent).unwrap_or("no model");
-        let main = if world.main_agent.as_ref() == Some(&agent.id) { ", main agent" } else { "" };
-        screen.line(Tone::Plain, &format!("agent {}  {} ({model}{main})", agent.id, agent.name))?;
-    }
-    for rule in &world.policy.granted {
-        let by = rule.origin.as_ref().map_or("somebody", |origin| origin.by.as_str());
-        let agent = rule.agent.as_ref().map_or("every agent", |agent| agent.as_str());
-        let which = words::permitted(&rule.tool, &rule.matches);
-        screen.line(Tone::Plain, &format!("{}  {agent} may always use {which} ({by})", rule.id))?;
-    }
-    for chat in &chats {
-        let waiting = match chat.activity.waiting.len() {
-            0 => String::new(),
-            number => format!(", {} waiting", words::count(number, "approval")),
-        };
-        screen.line(Tone::Plain, &format!("chat {}  {}{waiting}", chat.id, chat.title))?;
-        for grant in session.store().grants(&chat.id).await? {
-            let which = words::permitted(&grant.tool, &grant.matches);
-            let text =
-                format!("  {}  {} may use {which} here ({})", grant.id, grant.agent, grant.by);
-            screen.line(Tone::Plain, &text)?;
-        }
-    }
-    Ok(())
-}
-
-async fn delete(session: &Session, id: &WorldId, yes: bool) -> Result<()> {
-    place::known_world(session, id).await?;
-    if !yes {
-        let chats = place::all_chats(session.store(), id).await?.len();
-        let text = format!(
-            "this would delete world {id} with {} for ever; add --yes to do it",
-            words::count(chats, "chat")
-        );
-        return Err(Usage(text).into());
-    }
-    session.engine.delete_world(id, &who()).await?;
-    Screen::stdout()
-        .line(Tone::Plain, &format!("deleted world {id}; its folder was left as it is"))?;
     Ok(())
 }

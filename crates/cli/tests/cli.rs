@@ -11,19 +11,34 @@
 
 #[path = "cli/home.rs"]
 mod home;
+#[path = "cli/pty.rs"]
+mod pty;
 
+#[path = "cli/whoever.rs"]
+mod whoever;
+
+#[path = "cli/answers.rs"]
+mod answers;
 #[path = "cli/approvals.rs"]
 mod approvals;
 #[path = "cli/auditing.rs"]
 mod auditing;
+#[path = "cli/both.rs"]
+mod both;
 #[path = "cli/chat.rs"]
 mod chat;
+#[path = "cli/commands.rs"]
+mod commands;
 #[path = "cli/doctor.rs"]
 mod doctor;
 #[path = "cli/first_use.rs"]
 mod first_use;
+#[path = "cli/init.rs"]
+mod init;
 #[path = "cli/log.rs"]
 mod log;
+#[path = "cli/manual.rs"]
+mod manual;
 #[path = "cli/mcp.rs"]
 mod mcp;
 #[path = "cli/policy.rs"]
@@ -38,11 +53,17 @@ mod send;
 mod serve;
 #[path = "cli/telemetry.rs"]
 mod telemetry;
+#[path = "cli/terminal.rs"]
+mod terminal;
 #[path = "cli/token.rs"]
 mod token;
 #[path = "cli/tools.rs"]
 mod tools;
 #[path = "cli/transfer.rs"]
 mod transfer;
+#[path = "cli/tui.rs"]
+mod tui;
+#[path = "cli/watching.rs"]
+mod watching;
 #[path = "cli/worlds.rs"]
 mod worlds;

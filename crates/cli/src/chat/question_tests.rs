@@ -1,73 +1,57 @@
 //! Tests of which lines are answers, and of what a person sees before giving one.
 
-use agent_world_core::Timestamp;
-use agent_world_core::event::Position;
-use agent_world_core::ids::{AgentId, CallId, ChatId, WorldId};
-use agent_world_core::policy::{Question, suggestions};
-use agent_world_core::view::ApprovalState;
+use agent_world_client::wire::Verdict;
 use serde_json::json;
 
 use super::*;
 use crate::screen::tests::Paper;
 
-fn view(id: &str, options: Vec<Choice>) -> ApprovalView {
-    let arguments = json!({"command": "touch", "parameters": ["x"]});
-    let agent = AgentId::new("ada");
-    let question =
-        Question { agent: &agent, tool: "shell_cmd", arguments: &arguments, directory: None };
-    ApprovalView {
-        id: ApprovalId::new(id),
-        world: WorldId::new("w"),
-        chat: ChatId::new("chat_1"),
-        call: CallId::new("call_1"),
-        tool: "shell_cmd".to_owned(),
-        working_directory: Some("/tmp/w".to_owned()),
-        question: "Run touch?".to_owned(),
-        shown: format!("{arguments:#}"),
-        options,
-        suggestions: suggestions(question),
-        position: Position::default(),
-        created_at: Timestamp::UNIX_EPOCH,
-        expires_at: None,
-        binding: None,
-        preview: None,
-        voided: None,
-        form: None,
-        state: ApprovalState::Pending,
-        arguments: arguments.clone(),
-        agent: agent.clone(),
+fn question_with(id: &str, more: &Value) -> Question {
+    let mut sent = json!({"id": id, "state": "pending", "world_id": "w", "chat_id": "chat_1", "agent_id": "ada",
+        "tool_call_id": "call_1", "tool": "shell_cmd", "arguments": {"command": "touch", "parameters": ["x"]},
+        "working_directory": "/tmp/w", "message": "Run touch?", "shown": "{\n  \"command\": \"touch\"\n}",
+        "options": ["deny", "approve_once", "approve_session", "approve_always"], "created_at": "",
+        "suggested_matches": [
+            {"label": "exactly this call", "matches": [{"pointer": ""}]},
+            {"label": "`touch` with any parameters", "matches": [{"pointer": "/command"}]},
+            {"label": "any shell_cmd call", "matches": []}]});
+    for (name, field) in more.as_object().into_iter().flatten() {
+        sent[name] = field.clone();
     }
+    Question::read(&sent).unwrap()
 }
 
-fn everything() -> Vec<Choice> {
-    vec![Choice::Deny, Choice::ApproveOnce, Choice::ApproveSession, Choice::ApproveAlways]
+fn question(id: &str) -> Question {
+    question_with(id, &json!({}))
 }
 
 fn asked(step: Step) -> Asked {
-    Asked { view: view("apr_1", everything()), step, since: Instant::now() }
+    Asked { question: question("apr_1"), step, since: Instant::now() }
 }
 
-fn approval(scope: Scope, number: Option<usize>) -> Reading {
-    let view = view("apr_1", everything());
-    Reading::Answer(Answer::Approve {
-        scope,
-        matches: number.map_or_else(Vec::new, |n| view.suggestions[n - 1].matches.clone()),
-        arguments: None,
-    })
+fn approval(reach: Reach, number: Option<usize>) -> Reading {
+    let suggestion = number.map(|number| number - 1);
+    answer(Decision { suggestion, ..Decision::approve(reach) })
+}
+
+fn seen(question: &Question) -> String {
+    let paper = Paper::default();
+    present(&mut paper.screen(false), question).unwrap();
+    paper.text()
 }
 
 #[test]
 fn plain_answers_are_understood() {
     for (line, expected) in [
-        ("o", approval(Scope::Once, None)),
-        (" ONCE ", approval(Scope::Once, None)),
-        ("s", approval(Scope::Session, None)),
-        ("s 2", approval(Scope::Session, Some(2))),
-        ("1", approval(Scope::Session, Some(1))),
-        ("a", approval(Scope::Always, None)),
-        ("always 1", approval(Scope::Always, Some(1))),
+        ("o", approval(Reach::Once, None)),
+        (" ONCE ", approval(Reach::Once, None)),
+        ("s", approval(Reach::Session, None)),
+        ("s 2", approval(Reach::Session, Some(2))),
+        ("1", approval(Reach::Session, Some(1))),
+        ("a", approval(Reach::Always, None)),
+        ("always 1", approval(Reach::Always, Some(1))),
         ("d", Reading::AskReason),
-        ("d too risky", Reading::Answer(Answer::Deny { reason: Some("too risky".to_owned()) })),
+        ("d too risky", answer(Decision::deny(Some("too risky".to_owned())))),
         ("e", Reading::AskArguments),
         ("l", Reading::Later),
     ] {
@@ -87,16 +71,16 @@ fn anything_else_decides_nothing() {
 
 #[test]
 fn a_reason_may_be_empty_and_arguments_must_be_json() {
-    let deny =
-        |reason: Option<&str>| Reading::Answer(Answer::Deny { reason: reason.map(str::to_owned) });
+    let deny = |reason: Option<&str>| answer(Decision::deny(reason.map(str::to_owned)));
     assert_eq!(read(&asked(Step::Reason), " no "), deny(Some("no")));
     assert_eq!(read(&asked(Step::Reason), ""), deny(None));
     assert!(matches!(read(&asked(Step::Arguments), "{"), Reading::Unclear(_)));
     let edited = read(&asked(Step::Arguments), r#"{"command":"ls"}"#);
-    let Reading::Answer(Answer::Approve { arguments, .. }) = edited else {
+    let Reading::Answer(decision) = edited else {
         panic!("{edited:?}");
     };
-    assert_eq!(arguments, Some(json!({"command": "ls"})));
+    assert_eq!(decision.arguments, Some(json!({"command": "ls"})));
+    assert_eq!(decision.decision, Verdict::Approve);
 }
 
 #[test]
@@ -104,8 +88,8 @@ fn a_person_sees_everything_before_deciding() {
     let paper = Paper::default();
     let mut screen = paper.screen(false);
     let mut questions = Questions::default();
-    questions.add(view("apr_1", everything()));
-    questions.add(view("apr_2", everything()));
+    questions.add(question("apr_1"));
+    questions.add(question("apr_2"));
     assert!(questions.ask(&mut screen).unwrap());
     let text = paper.text();
     for expected in [
@@ -125,7 +109,7 @@ fn a_person_sees_everything_before_deciding() {
 fn always_is_mentioned_only_where_it_is_offered() {
     let paper = Paper::default();
     let mut questions = Questions::default();
-    questions.add(view("apr_1", vec![Choice::Deny, Choice::ApproveOnce]));
+    questions.add(question_with("apr_1", &json!({"options": ["deny", "approve_once"]})));
     questions.ask(&mut paper.screen(false)).unwrap();
     let text = paper.text();
     assert!(!text.contains("a always") && !text.contains("s session"), "{text}");
@@ -136,13 +120,13 @@ fn always_is_mentioned_only_where_it_is_offered() {
 fn what_is_put_off_or_settled_is_not_asked() {
     let mut screen = Paper::default().screen(false);
     let mut questions = Questions::default();
-    questions.add(view("apr_1", everything()));
-    questions.add(view("apr_2", everything()));
+    questions.add(question("apr_1"));
+    questions.add(question("apr_2"));
     questions.ask(&mut screen).unwrap();
     questions.put_off();
     questions.ask(&mut screen).unwrap();
-    assert_eq!(questions.asked.as_ref().unwrap().view.id, ApprovalId::new("apr_2"));
-    questions.settle(&ApprovalId::new("apr_2"));
+    assert_eq!(questions.asked.as_ref().unwrap().question.approval.id, "apr_2");
+    questions.settle("apr_2");
     assert!(!questions.ask(&mut screen).unwrap());
     questions.ask_all_again();
     assert!(questions.ask(&mut screen).unwrap());
@@ -150,52 +134,40 @@ fn what_is_put_off_or_settled_is_not_asked() {
 
 #[test]
 fn what_changed_since_an_approval_and_what_a_call_would_do_is_shown() {
-    let binding = agent_world_core::binding::Binding::new(
-        &json!({}),
-        [("program".to_owned(), "/usr/bin/touch".to_owned())].into(),
-    );
-    let voided = agent_world_core::event::Voided {
-        approval: ApprovalId::new("apr_0"),
-        changes: vec!["script was sha256:1 and is \u{202e}sha256:2\nx".to_owned()],
-    };
-    let view = ApprovalView {
-        binding: Some(binding),
-        preview: Some("-old\n+new".to_owned()),
-        voided: Some(voided),
-        ..view("apr_1", everything())
-    };
-    let paper = Paper::default();
-    present(&mut paper.screen(false), &view).unwrap();
-    let seen = paper.text();
+    let changes = ["script was sha256:1 and is \u{202e}sha256:2\nx"];
+    let text = seen(&question_with(
+        "apr_1",
+        &json!({
+            "preview": "-old\n+new",
+            "binding": {"facts": {"program": "/usr/bin/touch", "directory": "/tmp/w"}},
+            "voided": {"approval": "apr_0", "changes": changes},
+        }),
+    ));
     for part in
         ["apr_0 was approved", "is \\u{202E}sha256:2\\nx", "  +new", "program: /usr/bin/touch"]
     {
-        assert!(seen.contains(part), "{part}: {seen}");
+        assert!(text.contains(part), "{part}: {text}");
     }
+    assert!(!text.contains("directory:"), "it is told already: {text}");
 }
 
 #[test]
 fn a_question_of_a_running_tool_is_asked_as_one() {
-    let form = agent_world_core::event::Form {
-        schema: json!({"type": "object"}),
-        url: Some("https://example.com/\u{200b}x".to_owned()),
-    };
-    let view =
-        ApprovalView { form: Some(form), ..view("apr_1", vec![Choice::Deny, Choice::ApproveOnce]) };
-    let paper = Paper::default();
-    present(&mut paper.screen(false), &view).unwrap();
-    let seen = paper.text();
-    assert!(seen.contains("shell_cmd of ada asks: Run touch?"), "{seen}");
-    assert!(seen.contains("go to https://example.com/\\u{200B}x"), "{seen}");
-    assert!(!seen.contains("always"), "{seen}");
-    assert!(choices(&view).starts_with("e answer"));
-    assert!(words::wish(&view).contains("shell_cmd of ada asks"));
+    let form = json!({"schema": {"type": "object"}, "url": "https://example.com/\u{200b}x"});
+    let question =
+        question_with("apr_1", &json!({"form": form, "options": ["deny", "approve_once"]}));
+    let text = seen(&question);
+    assert!(text.contains("shell_cmd of ada asks: Run touch?"), "{text}");
+    assert!(text.contains("go to https://example.com/\\u{200B}x"), "{text}");
+    assert!(!text.contains("always"), "{text}");
+    assert!(choices(&question.approval).starts_with("e answer"));
+    assert!(wish(&question.approval).contains("shell_cmd of ada asks"));
 }
 
 #[test]
 fn any_call_is_permitted_only_by_somebody_who_was_shown_that() {
     let mut asked = asked(Step::Decision);
-    asked.view.suggestions.retain(|one| !one.matches.is_empty());
+    asked.question.approval.suggested_matches.retain(|one| !one.matches.is_empty());
     for line in ["s", "a"] {
         assert!(matches!(read(&asked, line), Reading::Unclear(_)), "{line}");
     }
@@ -204,9 +176,6 @@ fn any_call_is_permitted_only_by_somebody_who_was_shown_that() {
 
 #[test]
 fn what_was_made_visible_is_not_escaped_again() {
-    let shown =
-        ApprovalView { preview: Some("+\\u{1B}[31mred".to_owned()), ..view("apr_1", everything()) };
-    let paper = Paper::default();
-    present(&mut paper.screen(false), &shown).unwrap();
-    assert!(paper.text().contains("  +\\u{1B}[31mred"), "{}", paper.text());
+    let text = seen(&question_with("apr_1", &json!({"preview": "+\\u{1B}[31mred"})));
+    assert!(text.contains("  +\\u{1B}[31mred"), "{text}");
 }

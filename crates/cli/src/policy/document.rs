@@ -9,6 +9,7 @@ use agent_world_core::display::mask_text;
 use agent_world_core::policy::Policy;
 use agent_world_core::unambiguous::Unambiguous;
 use anyhow::{Context as _, Result, anyhow};
+use serde_json::Value;
 
 use crate::words;
 
@@ -19,8 +20,17 @@ const TOLD: usize = 50;
 /// Characters of one problem.
 const WIDTH: usize = 400;
 
-/// The preset and the rules of a document, with the granted rules of the policy in force.
-pub fn read(path: &Path, in_force: &Policy) -> Result<Policy> {
+/// What somebody wrote, and the policy that becomes of it.
+#[derive(Debug)]
+pub struct Document {
+    /// As it is written.
+    pub value: Value,
+    /// Its preset and rules, with the granted rules of the policy in force.
+    pub policy: Policy,
+}
+
+/// Reads a document that shall take the place of the policy in force.
+pub fn read(path: &Path, in_force: &Policy) -> Result<Document> {
     let name = match path.to_str() {
         Some("-") => "stdin".to_owned(),
         _ => path.display().to_string(),
@@ -32,8 +42,9 @@ pub fn read(path: &Path, in_force: &Policy) -> Result<Policy> {
             "{name} is refused: {error}; `agent-world policy show --json` prints a policy to start from"
         )
     };
-    let Unambiguous(document) = serde_json::from_str(&text).map_err(unreadable)?;
-    in_force.replaced_by(&document).map_err(|problems| refusal(&name, &problems))
+    let Unambiguous(value) = serde_json::from_str(&text).map_err(unreadable)?;
+    let policy = in_force.replaced_by(&value).map_err(|problems| refusal(&name, &problems))?;
+    Ok(Document { value, policy })
 }
 
 fn text(path: &Path) -> io::Result<String> {

@@ -1,93 +1,76 @@
 //! Tests of what counts as caused by a message.
 
-use agent_world_core::config::{Location, Mode};
-use agent_world_core::event::{
-    Addressing, Attendance, Message, MessagePosted, ModelCallRequested, ToolCalled, TurnStarted,
-};
-use agent_world_core::sender::Sender;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
 /// A chat in which `mine` was posted, and what happens in it.
-struct Story(Descent);
+struct Story {
+    descent: Descent,
+    seq: u64,
+}
 
 impl Story {
     fn new() -> Self {
-        Self(Descent::of("mine".into()))
+        Self { descent: Descent::of("mine"), seq: 0 }
     }
 
-    fn start(mut self, turn: &str, retry_of: Option<&str>) -> Self {
-        self.0.follow(&Event::TurnStarted(TurnStarted {
-            turn: turn.into(),
-            agent: "ada".into(),
-            answering: Sender::Human,
-            attendance: Attendance::Attended,
-            retry_of: retry_of.map(Into::into),
-        }));
+    fn hear(mut self, kind: &str, data: Value) -> Self {
+        self.seq += 1;
+        let event = json!({
+            "seq": self.seq, "type": kind, "world_id": "w", "chat_id": "c", "at": "", "data": data,
+        });
+        self.descent.follow(&Event::read(event).unwrap());
         self
     }
 
-    fn join(mut self, turn: &str, iteration: u32, joined: &[Waiting]) -> Self {
-        self.0.follow(&Event::ModelCallRequested(ModelCallRequested {
-            turn: turn.into(),
-            agent: "ada".into(),
-            reply: "reply".into(),
-            iteration,
-            joined: joined.to_vec(),
-        }));
-        self
+    fn join(self, turn: &str, iteration: u32, joined: &[Value]) -> Self {
+        self.repeat(turn, None, iteration, joined)
     }
 
-    fn turn(self, turn: &str, joined: &[Waiting]) -> Self {
-        self.start(turn, None).join(turn, 1, joined)
+    fn repeat(self, turn: &str, of: Option<&str>, iteration: u32, joined: &[Value]) -> Self {
+        let data = json!({
+            "phase": "start", "message_id": "reply", "agent_id": "ada", "turn_id": turn,
+            "iteration": iteration, "joined": joined, "retry_of": of,
+        });
+        self.hear("stream", data)
     }
 
-    fn say(mut self, id: &str, turn: &str) -> Self {
-        let message = Message {
-            id: id.into(),
-            sender: Sender::Agent("ada".into()),
-            user: None,
-            text: "@bob go on".to_owned(),
-            parts: Vec::new(),
-            reply_to: None,
-            turn: Some(turn.into()),
-            usage: None,
-        };
-        let attendance = Attendance::Attended;
-        let recipients = vec!["bob".into()];
-        let addressing = Addressing::ByText;
-        let posted = MessagePosted { message, recipients, attendance, addressing };
-        self.0.follow(&Event::MessagePosted(posted));
-        self
+    fn turn(self, turn: &str, joined: &[Value]) -> Self {
+        self.join(turn, 1, joined)
     }
 
-    fn call(mut self, call: &str, turn: &str) -> Self {
-        self.0.follow(&Event::ToolCalled(ToolCalled {
-            call: call.into(),
-            turn: turn.into(),
-            agent: "ada".into(),
-            reply: "reply".into(),
-            vendor_id: String::new(),
-            name: "shell_cmd".to_owned(),
-            arguments: json!({}),
-            mode: Mode::default(),
-            location: Location::default(),
-            timeout_seconds: 1,
-            may_repeat: false,
-            working_directory: None,
-            verdict: None,
-        }));
-        self
+    fn say(self, id: &str, turn: &str) -> Self {
+        let data = json!({
+            "id": id, "chat_id": "c", "role": "assistant", "sender": "ada", "turn_id": turn,
+            "content": "@bob go on", "created_at": "",
+        });
+        self.hear("message", data)
+    }
+
+    fn call(self, call: &str, turn: &str) -> Self {
+        self.call_in(call, turn, "pending")
+    }
+
+    fn call_in(self, call: &str, turn: &str, state: &str) -> Self {
+        let data = json!({
+            "id": call, "chat_id": "c", "agent_id": "ada", "turn_id": turn, "name": "shell_cmd",
+            "state": state,
+        });
+        self.hear("tool", data)
     }
 
     fn is_mine(&self, call: &str) -> bool {
-        self.0.has_call(&call.into())
+        self.descent.has_call(call)
     }
 }
 
-fn message(id: &str) -> Waiting {
-    Waiting::Message { id: id.into(), sender: Sender::Human, attendance: Attendance::Attended }
+fn message(id: &str) -> Value {
+    json!({ "message_id": id })
+}
+
+fn background(call: &str) -> Value {
+    json!({ "tool_call_id": call })
 }
 
 #[test]
@@ -101,11 +84,11 @@ fn a_call_for_the_message_is_its_own_and_one_for_another_is_not() {
 fn what_agents_say_to_each_other_and_background_calls_are_followed() {
     let story = Story::new().turn("one", &[message("mine")]).call("a", "one").say("said", "one");
     let story = story.turn("two", &[message("said")]).call("b", "two");
-    let story = story.turn("three", &[Waiting::Background { call: "a".into() }]).call("c", "three");
+    let story = story.turn("three", &[background("a")]).call("c", "three");
     assert!(story.is_mine("b") && story.is_mine("c"));
     let story = Story::new().turn("one", &[message("theirs")]).call("a", "one").say("said", "one");
     let story = story.turn("two", &[message("said")]).call("b", "two");
-    let story = story.turn("three", &[Waiting::Background { call: "a".into() }]).call("c", "three");
+    let story = story.turn("three", &[background("a")]).call("c", "three");
     assert!(!story.is_mine("b") && !story.is_mine("c"));
 }
 
@@ -129,8 +112,26 @@ fn a_turn_that_serves_somebody_else_as_well_is_not_the_messages() {
 #[test]
 fn a_repeated_turn_is_the_messages_where_the_first_was() {
     let story = Story::new().turn("one", &[message("mine")]).turn("two", &[message("theirs")]);
-    let story = story.start("three", Some("one")).join("three", 1, &[]).call("a", "three");
-    let story = story.start("four", Some("two")).join("four", 1, &[message("mine")]);
-    let story = story.call("b", "four");
+    let story = story.repeat("three", Some("one"), 1, &[]).call("a", "three");
+    let story = story.repeat("four", Some("two"), 1, &[message("mine")]).call("b", "four");
     assert!(story.is_mine("a") && !story.is_mine("b"));
+}
+
+#[test]
+fn only_the_first_word_about_a_call_counts() {
+    let both = [message("mine"), message("theirs")];
+    let story = Story::new().call_in("old", "one", "awaiting_approval");
+    let story = story.turn("one", &[message("mine")]).call_in("old", "one", "pending");
+    assert!(!story.is_mine("old"));
+    let story = Story::new().turn("one", &[message("mine")]).call("a", "one");
+    let story = story.join("one", 2, &both).call_in("a", "one", "awaiting_approval");
+    assert!(story.is_mine("a"));
+}
+
+#[test]
+fn what_is_not_told_or_not_understood_is_not_the_messages() {
+    let story = Story::new().turn("one", &[message("mine"), json!({ "news_of": "x" })]);
+    assert!(!story.call("a", "one").is_mine("a"));
+    let start = json!({ "phase": "start", "message_id": "r", "agent_id": "ada", "turn_id": "one" });
+    assert!(!Story::new().hear("stream", start).call("a", "one").is_mine("a"));
 }

@@ -76,6 +76,7 @@ const TOUR: &[Stop] = &[
     stop("GET /api/worlds/{world}/policy", 200),
     stop("PUT /api/worlds/{world}/policy", 200).sends(r#"{"preset": "ask", "rules": []}"#),
     stop("POST /api/worlds/{world}/policy/test", 200).sends(r#"{"tool": "shell_cmd", "arguments": {"command": "ls"}}"#),
+    stop("POST /api/worlds/{world}/policy/diff", 200).sends(r#"{"policy": {"preset": "trusted"}}"#),
     stop("GET /api/worlds/{world}/mcp-servers", 200),
     stop("POST /api/worlds/{world}/mcp-servers", 201)
         .sends(r#"{"mcpServers": {"one": {"command": "agent-world-no-such-server"}, "two": {"command": "agent-world-no-such-server"}}}"#),
@@ -87,6 +88,7 @@ const TOUR: &[Stop] = &[
     stop("POST /api/worlds/{world}/chats", 201).keeps(&[("chat", "/id")]),
     stop("PATCH /api/worlds/{world}/chats/{chat}", 200).sends(r#"{"title": "A tour"}"#),
     stop("GET /api/worlds/{world}/chats/{chat}", 200),
+    stop("GET /api/worlds/{world}/chats/{chat}/standing", 200),
     stop("PUT /api/worlds/{world}/chats/{chat}/client-tools/{client}", 200).sends(r#"{"tools": []}"#),
     stop("POST /api/worlds/{world}/chats/{chat}/messages", 202)
         .sends(r#"{"content": "@ada !call shell_cmd {\"command\": \"echo\", \"parameters\": [\"hi\"]}"}"#)
@@ -112,6 +114,8 @@ const TOUR: &[Stop] = &[
     stop("GET /api/worlds/{world}/policy", 200).keeps(&[("rule", "/granted/0/id")]),
     stop("DELETE /api/worlds/{world}/policy/rules/{rule}", 204),
     stop("GET /api/worlds/{world}/stats", 200),
+    stop("GET /api/stats", 200).with("?world={world}&limit=1"),
+    stop("POST /api/verify", 200).sends(r#"{"world": "{world}"}"#),
     stop("GET /api/audit", 200).with("?tool=shell_cmd&limit=3"),
     stop("GET /api/worlds/{world}/chats/{chat}/events", 200).with("?after=0&limit=5"),
     stop("GET /api/worlds/{world}/events", 200).with("?after=0&limit=5"),
@@ -123,6 +127,8 @@ const TOUR: &[Stop] = &[
     stop("DELETE /api/worlds/{world}/chats/{chat}/messages/{message}", 204),
     stop("POST /api/worlds/{world}/chats/{chat}/stop", 200),
     stop("GET /api/worlds/{world}/export", 200).keeps(&[("export", "")]),
+    stop("GET /api/worlds/{world}/export", 200).with("?form=folder").keeps(&[("folder", "")]),
+    stop("PUT /api/worlds/{world}/folder", 200).sends("{folder}"),
     stop("DELETE /api/worlds/{world}/chats/{chat}", 204),
     stop("DELETE /api/worlds/{world}", 204),
     stop("POST /api/worlds/import", 201).sends("{export}"),

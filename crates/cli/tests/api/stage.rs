@@ -193,6 +193,12 @@ impl House {
         Chat { world: id.to_owned(), id: chat }
     }
 
+    /// A new chat of a world.
+    pub async fn chat(&self, world: &str) -> Chat {
+        let chat = self.post(&format!("/api/worlds/{world}/chats"), json!({})).await.is(201).json();
+        Chat { world: world.to_owned(), id: chat["id"].as_str().unwrap().to_owned() }
+    }
+
     /// Posts a human message and returns it.
     pub async fn say(&self, chat: &Chat, text: &str) -> Value {
         let answer = self.post(&chat.path("/messages"), json!({"content": text})).await;

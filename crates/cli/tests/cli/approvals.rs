@@ -9,7 +9,7 @@ fn a_decision_made_while_nothing_runs_takes_effect_once() {
     let home = Home::new();
     let waiting = home.leave_waiting(APPEND);
     let approved = home.run(&["approvals", "approve", &waiting[0]]).succeeded();
-    approved.says("approved once by tester").says("agent-world resume");
+    approved.says("approved once by tester").warns("agent-world resume");
     assert_eq!(home.lines_of("ran"), 0, "recording a decision runs nothing");
     let resumed = home.run(&["resume"]).succeeded();
     resumed.says("completed, exit code 0").says("ada: ").warns("nothing is left to do");
@@ -122,7 +122,8 @@ fn lists_and_requests_are_json_for_scripts() {
     let decided = home.run(&["approvals", "approve", &id, "--json"]).succeeded().json();
     assert_eq!(decided[0]["state"], "approved");
     let events = home.run(&["resume", "--json"]).succeeded().json();
-    assert!(events.iter().any(|event| event["type"] == "tool_finished"), "{events:#?}");
+    let ended = |event: &&serde_json::Value| event["data"]["state"] == "completed";
+    assert!(events.iter().any(|event| event["type"] == "tool" && ended(&event)), "{events:#?}");
 }
 
 #[test]

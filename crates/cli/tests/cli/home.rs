@@ -65,6 +65,8 @@ impl Home {
             .args(arguments)
             .env("AGENT_WORLD_DATA", self.path())
             .env("USER", "tester")
+            .env_remove("AGENT_WORLD_URL")
+            .env_remove("AGENT_WORLD_TOKEN")
             .env_remove("AGENT_WORLD_LOG")
             .env_remove("AGENT_WORLD_LOG_FORMAT")
             .env_remove("OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -81,6 +83,12 @@ impl Home {
     /// Starts a command with these variables.
     pub fn start_where(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
         Running::spawn(self.command(arguments).envs(variables.iter().copied()))
+    }
+
+    /// Starts a command of the shell at a terminal of its own. What it writes comes as standard output.
+    pub fn start_terminal(&self, variables: &[(&str, &str)], command: &str) -> Running {
+        let mut script = self.command_of("script", &["-qefc", command, "/dev/null"]);
+        Running::spawn(script.envs(variables.iter().copied()))
     }
 
     /// Runs a command to its end, with this on its standard input.

@@ -273,7 +273,8 @@ fn another_policy_is_compared_on_the_calls_that_were_made() {
     assert_eq!(json[0]["arguments"]["parameters"], json!(["three"]));
     assert_eq!(json[0]["after"], json!({ "verdict": "allow", "ground": { "rule": "touch" } }));
     assert_eq!(json[1]["before"]["verdict"], "ask");
-    assert_eq!((&json[2]["calls"], &json[2]["differences"]), (&json!(2), &json!(2)));
+    let counted = json!({ "ask -> allow": 1, "ask -> deny": 1 });
+    assert_eq!((&json[2]["calls"], &json[2]["changes"]), (&json!(2), &counted));
     assert_eq!(json[2]["older_calls_left_out"], true);
     home.run(&["policy", "show"]).succeeded().says("no rules");
 }

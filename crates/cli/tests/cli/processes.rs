@@ -87,8 +87,8 @@ fn one_that_leaves_finishes_what_it_does_for_others() {
     sent.says("ada: ").warns("finishing what is under way in other chats");
     assert!(home.file("slow").exists());
     let calls = home.run(&["events", "tail", "--json", "-n", "100"]).succeeded().json();
-    let ended = calls.iter().find(|event| event["type"] == "tool_finished").unwrap();
-    assert_eq!(ended["data"]["outcome"], "completed");
+    let ended = calls.iter().rfind(|event| event["type"] == "tool").unwrap();
+    assert_eq!(ended["data"]["state"], "completed");
 }
 
 #[test]

@@ -17,9 +17,9 @@ fn tools_are_listed_with_what_they_say_about_themselves() {
     assert!(listed.out.lines().all(|line| line.chars().count() <= 100), "{}", listed.out);
     let json = home.run(&["tool", "list", "-w", "demo", "--json"]).succeeded().json();
     let shell = json.iter().find(|tool| tool["name"] == "shell_cmd").unwrap();
-    assert_eq!((&shell["source"], &shell["destructive"]), (&"program".into(), &true.into()));
+    assert_eq!((&shell["source"], &shell["destructive"]), (&"built_in".into(), &true.into()));
     assert_eq!(shell["approval"]["required"], true);
-    assert!(shell.get("parameters").is_none(), "{shell}");
+    assert_eq!(shell["schema"]["type"], "object");
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn everything_about_one_tool_is_shown() {
     let shown = home.run(&["tool", "show", "read_file"]).succeeded();
     shown.says("offered to  ada, bob").says("effect      read-only").says("\"path\": {");
     let json = home.run(&["tool", "show", "read_file", "--json"]).succeeded().json();
-    assert_eq!(json[0]["parameters"]["type"], "object");
+    assert_eq!(json[0]["schema"]["type"], "object");
     assert_eq!(json[0]["offered_to"], serde_json::json!(["ada", "bob"]));
     let unknown = home.run(&["tool", "show", "fly\u{1b}[2J"]).with_code(1);
     let unknown = unknown.warns("world demo has no tool `fly");
@@ -41,7 +41,7 @@ fn tools_of_servers_are_listed_and_tried_and_a_server_that_gives_none_is_named()
     home.run(&["mcp", "add", "tiny", "--", "sh", "-c", SERVER]).succeeded();
     home.run(&["mcp", "add", "broken", "--", "/no/such/program"]).succeeded();
     let listed = home.run(&["tool", "list", "--json"]).succeeded();
-    let of_tiny = |tool: &serde_json::Value| tool["source"]["mcp_server"] == "tiny";
+    let of_tiny = |tool: &serde_json::Value| tool["source_name"] == "tiny";
     let tools = listed.json();
     let name = tools.into_iter().find(of_tiny).unwrap()["name"].as_str().unwrap().to_owned();
     listed.warns("the MCP server broken gives no tools; `agent-world mcp list -w demo --check`");

@@ -14,7 +14,7 @@ fn a_world_can_be_made_used_shown_and_deleted() {
     shown.says("The lab").says("agent eve").does_not_say("main agent").says("chat chat_");
     let json = home.run(&["world", "show", "lab", "--json"]).succeeded().json();
     assert_eq!(json[0]["agents"][0]["id"], "eve");
-    assert_eq!(json[0]["chats"].as_array().unwrap().len(), 1);
+    assert_eq!(home.run(&["chat", "list", "-w", "lab", "--json"]).succeeded().json().len(), 1);
     home.run(&["world", "create", "lab"]).with_code(1).warns("world lab exists already");
     home.run(&["world", "delete", "lab", "--yes"]).succeeded();
     home.run(&["world", "show", "lab"]).with_code(1).warns("world lab does not exist");
@@ -29,7 +29,7 @@ fn a_world_may_work_in_a_folder_of_the_users() {
     home.run(&["send", "--approve", "all", "run touch made"]).succeeded();
     assert!(folder.path().join("made").exists());
     let none = ["world", "create", "other", "--directory", "/does/not/exist"];
-    home.run(&none).with_code(1).warns("name a folder that exists");
+    home.run(&none).with_code(1).warns("no folder that exists");
 }
 
 #[test]
@@ -51,10 +51,10 @@ fn unknown_worlds_and_chats_are_errors_that_say_what_to_do() {
         ended.warns("chat chat_none does not exist");
     }
     home.run(&["world", "create", "lab", "--agent", "eve"]).succeeded();
-    let shown = home.run(&["world", "show", "demo", "--json"]).succeeded().json();
-    let chat = shown[0]["chats"][0]["id"].as_str().unwrap();
+    let listed = home.run(&["chat", "list", "-w", "demo", "--json"]).succeeded().json();
+    let chat = listed[0]["id"].as_str().unwrap();
     let ended = home.run(&["send", "-w", "lab", "-c", chat, "hello"]).with_code(1);
-    ended.warns("belongs to world demo, not to lab");
+    ended.warns("world lab has no chat ").warns("without -w the chat is looked for in every world");
     home.run(&["send", "-c", chat, "hello"]).succeeded().says("ada: ");
     home.run(&["nonsense"]).with_code(2);
     home.run(&["send", "--approve", "maybe", "hello"]).with_code(2);
@@ -134,7 +134,7 @@ fn how_far_agents_may_go_is_set_shown_and_changed() {
     let file = home.write("file", "");
     for nowhere in ["/does/not/exist", &file] {
         let ended = home.run(&["world", "update", "lab", "--directory", nowhere]).with_code(1);
-        ended.warns("name a folder that exists");
+        ended.warns("no folder that exists");
     }
     home.run(&["verify"]).succeeded();
 }

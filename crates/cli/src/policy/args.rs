@@ -1,14 +1,13 @@
-//! Says what can be written behind `agent-world policy`, and how far agents of a world may go.
-//! Part of `args`. Checks the form of what is written, never whether it exists.
+//! Says what can be written behind `agent-world policy`.
+//! Read by `args`. Checks the form of what is written, never whether it exists.
 
 use std::path::PathBuf;
 
-use agent_world_core::config::SandboxMode;
-use agent_world_core::policy::Preset;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::parse_json;
+use crate::args::parse_json;
+use crate::bounds::NamedPreset;
 
 #[derive(Debug, Subcommand)]
 pub enum Policy {
@@ -23,6 +22,10 @@ pub enum Policy {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agent-world policy show -w lab
+  agent-world policy show --json > rules.json")]
 pub struct ShowPolicy {
     /// The world; otherwise `demo`, or the only one there is
     #[arg(short, long)]
@@ -112,71 +115,4 @@ pub struct DiffPolicy {
     /// One JSON object per line for each difference, then one with the numbers
     #[arg(long)]
     pub json: bool,
-}
-
-/// How far the agents of a world may go.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub struct Bounds {
-    /// What holds where no rule of the world's policy speaks
-    #[arg(long, value_enum, alias = "policy-preset")]
-    pub preset: Option<NamedPreset>,
-    /// Whether programs that agents run are confined
-    #[arg(long, value_enum, value_name = "MODE")]
-    pub sandbox: Option<NamedMode>,
-    /// Whether programs in the sandbox may open sockets
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub network: Option<Switch>,
-}
-
-impl Bounds {
-    /// Whether nothing is said about them.
-    pub fn is_empty(&self) -> bool {
-        self.preset.is_none() && self.sandbox.is_none() && self.network.is_none()
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum NamedPreset {
-    /// Tools that only read are as they declare, everything else is denied
-    ReadOnly,
-    /// What each tool declares
-    Ask,
-    /// Tools that do not destroy are allowed; of servers and clients those that only read
-    Trusted,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum NamedMode {
-    /// As much as this system supports
-    On,
-    /// Not at all
-    Off,
-    /// Where this system cannot confine them, they do not run
-    Required,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Switch {
-    On,
-    Off,
-}
-
-impl From<NamedPreset> for Preset {
-    fn from(named: NamedPreset) -> Self {
-        match named {
-            NamedPreset::ReadOnly => Preset::ReadOnly,
-            NamedPreset::Ask => Preset::Ask,
-            NamedPreset::Trusted => Preset::Trusted,
-        }
-    }
-}
-
-impl From<NamedMode> for SandboxMode {
-    fn from(named: NamedMode) -> Self {
-        match named {
-            NamedMode::On => SandboxMode::On,
-            NamedMode::Off => SandboxMode::Off,
-            NamedMode::Required => SandboxMode::Required,
-        }
-    }
 }

@@ -1,0 +1,258 @@
+//! Lists, creates, shows, renames and deletes chats.
+//! Called by `main` for `chat` with one of these words; without one it is a conversation, see `chat`.
+
+use agent_world_client::wire;
+use anyhow::Result;
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use crate::connect::{Connection, Purpose, Whereabouts};
+use crate::exit::{Exit, Usage};
+use crate::screen::{Screen, Tone};
+use crate::world::show_grants;
+use crate::{place, words};
+
+/// Lines of one message that are shown.
+const LINES: usize = 20;
+
+#[derive(Debug, Subcommand)]
+pub enum Chats {
+    /// The chats of a world, oldest first
+    #[command(after_help = "\
+Examples:
+  agent-world chat list -w lab
+  agent-world chat list --json")]
+    List {
+        /// The world; otherwise `demo`, or the only one there is
+        #[arg(short, long)]
+        world: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// One chat: what goes on in it, and what was said last
+    #[command(after_help = "\
+Examples:
+  agent-world chat show chat_01m7ewk6w8918ge0j08h4fdwke --messages 50")]
+    Show {
+        id: String,
+        /// The world; otherwise whichever has the chat
+        #[arg(short, long)]
+        world: Option<String>,
+        /// How many of the last messages are shown
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        messages: usize,
+        #[arg(long)]
+        json: bool,
+    },
+    /// A new chat. Without a title a model names it later
+    #[command(after_help = "\
+Examples:
+  agent-world chat create -w lab --title \"Monday\"")]
+    Create {
+        /// The world; otherwise `demo`, or the only one there is
+        #[arg(short, long)]
+        world: Option<String>,
+        #[arg(long)]
+        title: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Names a chat. No model renames it afterwards
+    #[command(after_help = "\
+Examples:
+  agent-world chat update chat_01m7ewk6w8918ge0j08h4fdwke --title \"Monday\"")]
+    Update {
+        id: String,
+        /// The world; otherwise whichever has the chat
+        #[arg(short, long)]
+        world: Option<String>,
+        #[arg(long)]
+        title: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ends all work in a chat and removes it
+    #[command(after_help = "\
+The audit stays.
+
+Examples:
+  agent-world chat delete chat_01m7ewk6w8918ge0j08h4fdwke --yes")]
+    Delete {
+        id: String,
+        /// The world; otherwise whichever has the chat
+        #[arg(short, long)]
+        world: Option<String>,
+        /// Nothing is deleted without it
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+pub async fn run(to: Whereabouts, wanted: Chats) -> Result<Exit> {
+    let connection = Connection::open(to, Purpose::Visit).await?;
+    let done = match wanted {
+        Chats::List { world, json } => list(&connection, world.as_deref(), json).await,
+        Chats::Show { id, world, messages, json } => {
+            let chat = find(&connection, world.as_deref(), &id).await;
+            match chat {
+                Ok(chat) => show(&connection, &chat, messages, json).await,
+                Err(error) => Err(error),
+            }
+        }
+        Chats::Create { world, title, json } => {
+            create(&connection, world.as_deref(), title, json).await
+        }
+        Chats::Update { id, world, title, json } => {
+            rename(&connection, world.as_deref(), &id, &title, json).await
+        }
+        Chats::Delete { id, world, yes } => delete(&connection, world.as_deref(), &id, yes).await,
+    };
+    connection.close().await;
+    done.map(|()| Exit::Done)
+}
+
+async fn find(connection: &Connection, world: Option<&str>, id: &str) -> Result<wire::Chat> {
+    let (_, chat) = place::named_chat(&connection.client, world, id).await?;
+    Ok(chat)
+}
+
+fn path(chat: &wire::Chat) -> agent_world_client::Path {
+    place::path(&chat.world_id).then("chats").then(&chat.id)
+}
+
+async fn list(connection: &Connection, world: Option<&str>, json: bool) -> Result<()> {
+    let world = place::world(connection, world).await?;
+    let mut chats = connection
+        .client
+        .pages::<Value>(place::path(&world.id).then("chats").with("limit", "1000"));
+    let mut screen = Screen::stdout();
+    let mut is_empty = true;
+    while let Some(value) = chats.next().await? {
+        is_empty = false;
+        match json {
+            true => screen.json(&value)?,
+            false => screen.line(Tone::Plain, &line(&serde_json::from_value(value)?))?,
+        }
+    }
+    if is_empty && !json {
+        let id = &world.id;
+        let text = format!(
+            "world {id} has no chats; `agent-world chat create -w {id}` or `agent-world send -w {id}` makes one"
+        );
+        screen.line(Tone::Plain, &text)?;
+    }
+    Ok(())
+}
+
+fn line(chat: &wire::Chat) -> String {
+    let doing = if chat.activity.is_busy() { ", agents are at work" } else { "" };
+    let waiting = match chat.activity.waiting_approvals {
+        0 => String::new(),
+        number => format!(", {} waiting", words::count(number, "approval")),
+    };
+    let text =
+        format!("{}  {}{doing}{waiting}, last used {}", chat.id, chat.title, chat.updated_at);
+    words::unbroken(&text)
+}
+
+async fn show(
+    connection: &Connection,
+    chat: &wire::Chat,
+    messages: usize,
+    json: bool,
+) -> Result<()> {
+    let mut screen = Screen::stdout();
+    if json {
+        let value: Value = connection.client.get(path(chat)).await?;
+        return Ok(screen.json(&value)?);
+    }
+    screen.line(Tone::Name, &line(chat))?;
+    screen.line(Tone::Plain, &format!("in world {}", chat.world_id))?;
+    show_grants(connection, &mut screen, chat).await?;
+    let all: Vec<wire::Message> =
+        connection.client.all(path(chat).then("messages").with("limit", "1000")).await?;
+    let left_out = all.len().saturating_sub(messages);
+    if left_out > 0 {
+        let text = format!("… {} before; --messages shows more", words::count(left_out, "message"));
+        screen.line(Tone::Quiet, &text)?;
+    }
+    for message in all.iter().skip(left_out) {
+        show_message(&mut screen, message)?;
+    }
+    Ok(())
+}
+
+/// What somebody said, and which tools they call with it. Results of tools are beside what was said.
+fn show_message(screen: &mut Screen, message: &wire::Message) -> Result<()> {
+    let sender = words::unbroken(&message.sender);
+    let said = words::first_lines(&message.content, LINES);
+    match message.role {
+        wire::Role::Tool => {
+            for line in said.lines() {
+                screen.line(Tone::Quiet, &format!("  | {line}"))?;
+            }
+        }
+        _ if said.is_empty() => {}
+        _ => screen.said(&sender, &said)?,
+    }
+    for call in &message.tool_calls {
+        let arguments = serde_json::from_str(&call.function.arguments).unwrap_or_default();
+        let text = format!("* {sender}: {}", words::call(&call.function.name, &arguments));
+        screen.line(Tone::Quiet, &text)?;
+    }
+    Ok(())
+}
+
+async fn create(
+    connection: &Connection,
+    world: Option<&str>,
+    title: Option<String>,
+    json: bool,
+) -> Result<()> {
+    let world = place::world(connection, world).await?;
+    let body = match title {
+        Some(title) => json!({ "title": title }),
+        None => json!({}),
+    };
+    let made: Value = connection.client.post(place::path(&world.id).then("chats"), &body).await?;
+    let mut screen = Screen::stdout();
+    if json {
+        return Ok(screen.json(&made)?);
+    }
+    let id = made.get("id").and_then(Value::as_str).unwrap_or_default();
+    let text =
+        format!("created chat {id} in world {}; `agent-world chat -c {id}` opens it", world.id);
+    Ok(screen.line(Tone::Plain, &text)?)
+}
+
+async fn rename(
+    connection: &Connection,
+    world: Option<&str>,
+    id: &str,
+    title: &str,
+    json: bool,
+) -> Result<()> {
+    let chat = find(connection, world, id).await?;
+    let named: Value = connection.client.patch(path(&chat), &json!({ "title": title })).await?;
+    let mut screen = Screen::stdout();
+    if json {
+        return Ok(screen.json(&named)?);
+    }
+    let title = named.get("title").and_then(Value::as_str).unwrap_or_default();
+    Ok(screen.line(Tone::Plain, &words::unbroken(&format!("chat {id} is called “{title}” now")))?)
+}
+
+async fn delete(connection: &Connection, world: Option<&str>, id: &str, yes: bool) -> Result<()> {
+    let chat = find(connection, world, id).await?;
+    if !yes {
+        let text = format!(
+            "this would delete chat {id} (“{}”) of world {} for ever; add --yes to do it",
+            words::shortened(&chat.title),
+            chat.world_id
+        );
+        return Err(Usage(text).into());
+    }
+    connection.client.delete(path(&chat)).await?;
+    let text = format!("deleted chat {id} of world {}", chat.world_id);
+    Ok(Screen::stdout().line(Tone::Plain, &text)?)
+}

@@ -1,0 +1,95 @@
+//! Says what can be written behind `agent-world mcp`.
+//! Read by `args`. Checks the form of what is written, never whether it exists.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub enum Mcp {
+    /// The servers of a world
+    #[command(after_help = "\
+Examples:
+  agent-world mcp list -w lab
+  agent-world mcp list --check")]
+    List {
+        /// The world; otherwise `demo`, or the only one there is
+        #[arg(short, long)]
+        world: Option<String>,
+        /// Starts each server and says whether it works and how many tools it has
+        #[arg(long)]
+        check: bool,
+        #[arg(long)]
+        json: bool,
+    },
+    /// One server, in place of any of the same name
+    Add(Add),
+    /// All servers of a file with `mcpServers`, as other programs write it
+    #[command(after_help = "\
+Examples:
+  agent-world mcp import ~/.cursor/mcp.json
+  agent-world mcp import .mcp.json -w lab")]
+    Import {
+        /// The file; `-` reads from stdin
+        file: PathBuf,
+        #[arg(short, long)]
+        world: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Takes a server out of a world
+    #[command(after_help = "\
+Examples:
+  agent-world mcp remove time -w lab")]
+    Remove {
+        name: String,
+        #[arg(short, long)]
+        world: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agent-world mcp add time -- uvx mcp-server-time
+  agent-world mcp add files --env DEBUG=1 -- npx -y @modelcontextprotocol/server-filesystem .
+  agent-world mcp add wiki --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${WIKI_TOKEN}'
+
+${NAME} is read from the environment when the server is started.")]
+pub struct Add {
+    pub name: String,
+    #[arg(short, long)]
+    pub world: Option<String>,
+    /// Where a server over HTTP is
+    #[arg(long, conflicts_with = "command")]
+    pub url: Option<String>,
+    /// Sent with every request to a server over HTTP; may be given several times
+    #[arg(long = "header", value_name = "NAME: VALUE", requires = "url", value_parser = header)]
+    pub headers: Vec<(String, String)>,
+    /// A variable that the server gets besides the harmless ones; may be given several times
+    #[arg(long = "env", value_name = "NAME=VALUE", conflicts_with = "url", value_parser = variable)]
+    pub env: Vec<(String, String)>,
+    /// Believes what the server says about its tools: those that only read need no approval
+    #[arg(long)]
+    pub trusted: bool,
+    /// How long one call may take
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+    #[arg(long)]
+    pub json: bool,
+    /// The program and its parameters, after `--`
+    #[arg(last = true, required_unless_present = "url")]
+    pub command: Vec<String>,
+}
+
+fn header(written: &str) -> Result<(String, String), String> {
+    let (name, value) = written.split_once(':').ok_or("write NAME: VALUE")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn variable(written: &str) -> Result<(String, String), String> {
+    let (name, value) = written.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}

@@ -1,0 +1,212 @@
+//! The same commands on the bare store, beside a server that runs on the data folder, and against a server elsewhere
+//! with a token: whoever answers, they say the same and end in the same way.
+
+use std::fmt::Write as _;
+
+use crate::home::{Ended, Home, Running};
+use crate::serve::address;
+
+/// Somebody who answers commands.
+pub struct Place {
+    /// For people who look at a failure.
+    pub name: &'static str,
+    /// The data folder of the commands.
+    home: Home,
+    /// That of the server, where it is another.
+    elsewhere: Option<Home>,
+    variables: Vec<(String, String)>,
+    server: Option<Running>,
+}
+
+impl Place {
+    pub fn run(&self, arguments: &[&str]) -> Ended {
+        let variables: Vec<(&str, &str)> =
+            self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        self.home.run_where(&variables, arguments)
+    }
+
+    /// Writes a file beside the data folder of the commands.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        self.home.write(name, text)
+    }
+
+    /// What ran, what it said and how it ended; what differs from run to run is replaced.
+    pub fn told(&self, arguments: &[&str]) -> String {
+        let ended = self.run(arguments);
+        let command = self.without_accidents(&arguments.join(" "));
+        let mut told = format!("$ agent-world {command}\n{}", self.without_accidents(&ended.out));
+        if !ended.err.is_empty() {
+            write!(told, "! {}", self.without_accidents(&ended.err)).unwrap();
+        }
+        if ended.code != 0 {
+            writeln!(told, "= {}", ended.code).unwrap();
+        }
+        told
+    }
+
+    fn without_accidents(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for home in [Some(&self.home), self.elsewhere.as_ref()].into_iter().flatten() {
+            let folder = home.path().parent().unwrap().display().to_string();
+            text = text.replace(&folder, "FOLDER");
+        }
+        without_numbers_of_keys(&without_times(&without_ids(&text)))
+    }
+}
+
+/// The names of keys that were put away end in a number of their own.
+pub fn without_numbers_of_keys(text: &str) -> String {
+    let mut parts = text.split("${MCP_");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once('}').unwrap();
+        let (name, _number) = name.rsplit_once('_').unwrap();
+        write!(out, "${{MCP_{name}_NUMBER}}{rest}").unwrap();
+    }
+    out
+}
+
+/// Ids by the order in which they come.
+fn without_ids(text: &str) -> String {
+    let mut known: Vec<String> = Vec::new();
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(place) = ["chat_", "msg_", "apr_", "call_", "rule_", "grant_"]
+        .iter()
+        .filter_map(|kind| Some((rest.find(kind)?, *kind)))
+        .min()
+    {
+        let (start, kind) = place;
+        let behind = &rest[start + kind.len()..];
+        let length = behind.find(|one: char| !one.is_ascii_alphanumeric()).unwrap_or(behind.len());
+        // Shorter ones are words of ours, such as `mcp_servers`.
+        if length < 20 {
+            out.push_str(&rest[..start + kind.len()]);
+            rest = behind;
+            continue;
+        }
+        let id = format!("{kind}{}", &behind[..length]);
+        let number = known.iter().position(|one| *one == id).unwrap_or_else(|| {
+            known.push(id.clone());
+            known.len() - 1
+        });
+        write!(out, "{}{kind}{}", &rest[..start], number + 1).unwrap();
+        rest = &behind[length..];
+    }
+    out + rest
+}
+
+/// Moments as TIME.
+fn without_times(text: &str) -> String {
+    let is_moment = |piece: &str| {
+        let shape: String = piece
+            .chars()
+            .take(11)
+            .map(|one| if one.is_ascii_digit() { '0' } else { one })
+            .collect();
+        shape == "0000-00-00T" && piece.len() >= 20
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("T").and_then(|_| {
+        rest.char_indices().map(|(place, _)| place).find(|place| is_moment(&rest[*place..]))
+    }) {
+        let length = rest[start..].find('Z').map_or(rest.len() - start, |end| end + 1);
+        write!(out, "{}TIME", &rest[..start]).unwrap();
+        rest = &rest[start + length..];
+    }
+    out + rest
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.signal("TERM");
+            server.wait();
+        }
+    }
+}
+
+/// No server is named and no vendor has a key, whatever the environment of the test holds.
+const NOBODY: [(&str, &str); 12] = [
+    ("AGENT_WORLD_URL", ""),
+    ("AGENT_WORLD_TOKEN", ""),
+    ("ANTHROPIC_API_KEY", ""),
+    ("OPENAI_API_KEY", ""),
+    ("GEMINI_API_KEY", ""),
+    ("GOOGLE_API_KEY", ""),
+    ("XAI_API_KEY", ""),
+    ("GROQ_API_KEY", ""),
+    ("TOGETHER_API_KEY", ""),
+    ("MISTRAL_API_KEY", ""),
+    ("DEEPSEEK_API_KEY", ""),
+    ("OPENROUTER_API_KEY", ""),
+];
+
+fn variables() -> Vec<(String, String)> {
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    NOBODY.into_iter().map(owned).collect()
+}
+
+fn serve(home: &Home) -> Running {
+    let server = home.start_where(&NOBODY, &["serve", "--listen", "127.0.0.1:0"]);
+    address(&server);
+    server
+}
+
+/// The bare store. A server has run on it, so that all places have the demo world.
+fn bare() -> Place {
+    let home = Home::new();
+    let server = serve(&home);
+    server.signal("TERM");
+    server.wait().succeeded();
+    Place { name: "bare store", home, elsewhere: None, variables: variables(), server: None }
+}
+
+fn beside_server() -> Place {
+    let home = Home::new();
+    let server = Some(serve(&home));
+    Place { name: "beside a server", home, elsewhere: None, variables: variables(), server }
+}
+
+fn with_token() -> Place {
+    let elsewhere = Home::new();
+    let token = elsewhere.run(&["token", "create", "tester", "--role", "admin", "--json"]);
+    let token = token.succeeded().json()[0]["token"].as_str().unwrap().to_owned();
+    let server = serve(&elsewhere);
+    let mut variables = variables();
+    variables.push(("AGENT_WORLD_URL".to_owned(), format!("http://{}", address(&server))));
+    variables.push(("AGENT_WORLD_TOKEN".to_owned(), token));
+    let home = Home::new();
+    Place {
+        name: "a server with a token",
+        home,
+        elsewhere: Some(elsewhere),
+        variables,
+        server: Some(server),
+    }
+}
+
+/// Everybody who may answer.
+pub fn places() -> [Place; 3] {
+    [bare(), beside_server(), with_token()]
+}
+
+/// Runs a script of commands everywhere and gives what they told, which is the same everywhere.
+#[track_caller]
+pub fn everywhere(script: &dyn Fn(&Place) -> String) -> String {
+    let [first, others @ ..] = places();
+    let told = script(&first);
+    for place in others {
+        let again = script(&place);
+        assert_eq!(again, told, "{} says something else", place.name);
+    }
+    assert!(!told.is_empty());
+    told
+}
+
+/// A script in which no command depends on what another said.
+#[track_caller]
+pub fn all_of(commands: &[&[&str]]) -> String {
+    everywhere(&|place| commands.iter().map(|command| place.told(command)).collect())
+}
