@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use agent_world_client::wire::{Approval, Chat};
 use agent_world_client::{Client, Path};
-use agent_world_terminal::chat::state::works;
 use agent_world_terminal::chat::{FromHost, Setup};
 use agent_world_terminal::theme::Theme;
 use anyhow::Result;
@@ -95,7 +94,7 @@ async fn drawn(
     if let (true, Some(session)) = (ended.left, held.session()) {
         let path = place::path(&ended.world).then("chats").then(&ended.chat);
         // One that was deleted has nothing to finish.
-        let busy = client.get::<Chat>(path).await.is_ok_and(|chat| works(&chat.activity));
+        let busy = client.get::<Chat>(path).await.is_ok_and(|chat| chat.activity.works());
         if busy && !session.is_visitor() {
             screen.line(Tone::Quiet, FINISHING)?;
         }

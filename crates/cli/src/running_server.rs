@@ -89,9 +89,10 @@ impl Drop for Announcement {
     }
 }
 
-/// The server that said it runs on a data folder. It may be gone.
+/// The server that said it runs on a data folder, unless its process is gone: whoever listens there now is another, and must
+/// be given neither a token nor anything that was meant for this store.
 pub fn announced(data: &DataFolder) -> Option<RunningServer> {
-    read(&data.server())
+    read(&data.server()).filter(|server| is_alive(server.pid))
 }
 
 /// Looks whether a server runs on a data folder and answers.
@@ -187,6 +188,7 @@ mod tests {
         announced.pid = u32::try_from(i32::MAX).unwrap();
         fs::write(data.server(), serde_json::to_string(&announced).unwrap()).unwrap();
         assert_eq!(find(&data).await, Found::Gone(announced));
+        assert_eq!(super::announced(&data), None, "whoever listens there now is another");
         drop(announcement);
         assert!(data.server().exists(), "it is another's now");
         drop(announce(&data, address).unwrap());

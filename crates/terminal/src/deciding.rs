@@ -22,6 +22,8 @@ use input::Input;
 
 /// A key that is pressed so soon after a question appeared was meant for something else.
 pub const UNREAD: Duration = Duration::from_millis(300);
+/// Who types a text does not decide: after a letter that is no answer, letters are part of that text until there is a pause.
+pub const PAUSE: Duration = Duration::from_millis(700);
 /// Characters of a reason.
 const REASON: usize = 10_000;
 
@@ -30,6 +32,8 @@ const REASON: usize = 10_000;
 pub struct Deciding {
     pub approval: Approval,
     since: Instant,
+    /// When a letter was last typed that was no answer.
+    stray: Option<Instant>,
     step: Step,
     /// Why the last key decided nothing.
     problem: Option<String>,
@@ -67,7 +71,7 @@ impl Deciding {
 
     /// Shown at a moment.
     pub fn shown_at(approval: Approval, since: Instant) -> Self {
-        Self { approval, since, step: Step::Choice, problem: None, helps: false }
+        Self { approval, since, stray: None, step: Step::Choice, problem: None, helps: false }
     }
 
     /// It was drawn only now, after something else was in its place: keys from before do not answer it.
@@ -77,7 +81,12 @@ impl Deciding {
 
     /// Whether it appeared too short a time ago for a key to be an answer.
     pub fn is_fresh(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.since) < UNREAD
+        now.saturating_duration_since(self.since) < UNREAD || self.is_in_text(now)
+    }
+
+    /// Whether somebody is typing something that is no answer.
+    fn is_in_text(&self, now: Instant) -> bool {
+        self.stray.is_some_and(|at| now.saturating_duration_since(at) < PAUSE)
     }
 
     /// Whether text is being typed, so that every key belongs to it.
@@ -85,9 +94,30 @@ impl Deciding {
         matches!(self.step, Step::Reason(_) | Step::Arguments(_) | Step::Fields(_))
     }
 
-    /// A key that was pressed at a moment: one that could not have been an answer yet means nothing.
+    /// A key that was pressed at a moment: one that could not have been an answer yet means nothing, and neither does one in
+    /// the middle of a text.
     pub fn key_at(&mut self, key: KeyEvent, now: Instant) -> Outcome {
-        if self.is_fresh(now) { Outcome::Nothing } else { self.key(key) }
+        if !self.is_typing() && self.is_fresh(now) {
+            // Whoever goes on typing has not looked up yet.
+            self.stray = letter(key).map(|_| now).or(self.stray);
+            return Outcome::Nothing;
+        }
+        self.key_of_answer(key, now)
+    }
+
+    /// As `key_at`, for a question that the person has chosen to look at.
+    pub fn key_of_answer(&mut self, key: KeyEvent, now: Instant) -> Outcome {
+        if self.is_typing() {
+            return self.key(key);
+        }
+        let outcome = match letter(key) {
+            Some(_) if self.is_in_text(now) => Outcome::Nothing,
+            _ => self.key(key),
+        };
+        if letter(key).is_some() && outcome == Outcome::Nothing {
+            self.stray = Some(now);
+        }
+        outcome
     }
 
     pub fn key(&mut self, key: KeyEvent) -> Outcome {
@@ -195,11 +225,6 @@ impl Deciding {
 
     fn choose_calls(&mut self, key: KeyEvent, reach: Reach, marked: Option<usize>) -> Outcome {
         let count = self.approval.suggested_matches.len();
-        let same = match reach {
-            Reach::Session => 's',
-            Reach::Always => 'a',
-            Reach::Once => 'o',
-        };
         match (key.code, letter(key)) {
             (KeyCode::Esc, _) => self.go_to(Step::Choice),
             (KeyCode::Up, _) => {
@@ -214,11 +239,8 @@ impl Deciding {
                 Some(place) => self.lasting(reach, Some(place)),
                 None => self.refuse(rules::SAY_WHICH),
             },
-            // The same key again: for any call, where the person was shown that.
-            (_, Some(letter)) if letter == same => match rules::offers_any_call(&self.approval) {
-                true => self.lasting(reach, None),
-                false => self.refuse(rules::SAY_WHICH),
-            },
+            // The widest permission is chosen like any other, never by a key that was pressed twice.
+            (_, Some('s' | 'a')) => self.refuse(rules::SAY_WHICH),
             (_, Some(digit)) if digit.is_ascii_digit() => {
                 let number = digit.to_digit(10).and_then(|number| usize::try_from(number).ok());
                 match number.and_then(|number| number.checked_sub(1)).filter(|at| *at < count) {

@@ -115,9 +115,11 @@ fn keys_decide_what_they_say() {
             ␛: later
             s1: {"decision":"approve","scope":"session","match":0}
             s2: {"decision":"approve","scope":"session","match":1}
-            ss: {"decision":"approve","scope":"session"}
+            ss: redraw
+                say for which calls, by a number of the list, or go back with Esc; nothing was decided
             a1: {"decision":"approve","scope":"always","match":0}
-            aa: {"decision":"approve","scope":"always"}
+            aa: redraw
+                say for which calls, by a number of the list, or go back with Esc; nothing was decided
             s↓⏎: {"decision":"approve","scope":"session","match":0}
             s↑⏎: {"decision":"approve","scope":"session","match":1}
             s↓↓↓⏎: {"decision":"approve","scope":"session","match":0}
@@ -150,7 +152,8 @@ fn nothing_else_decides() {
             s0: redraw
                 there is no 0; choose one from 1 to 2; nothing was decided
             s␛: redraw
-            sa: nothing
+            sa: redraw
+                say for which calls, by a number of the list, or go back with Esc; nothing was decided
             d: redraw
             do␛: redraw
             ?: redraw
@@ -249,8 +252,10 @@ fn a_key_from_before_the_question_means_nothing() {
     assert_eq!(deciding.key_at(typed, soon), Outcome::Nothing);
     deciding.shown_again(soon);
     assert_eq!(deciding.key_at(typed, start + UNREAD), Outcome::Nothing);
-    assert!(!deciding.is_fresh(soon + UNREAD));
-    assert!(matches!(deciding.key_at(typed, soon + UNREAD), Outcome::Decided(_)));
+    // Whoever goes on typing must pause before a key counts.
+    assert!(deciding.is_fresh(soon + UNREAD));
+    assert!(!deciding.is_fresh(start + UNREAD + PAUSE));
+    assert!(matches!(deciding.key_at(typed, start + UNREAD + PAUSE), Outcome::Decided(_)));
 }
 
 #[test]
@@ -295,6 +300,22 @@ fn edited_arguments_are_approved_once() {
         .assert_eq(deciding.problem.as_deref().unwrap());
     assert_eq!(press(&mut deciding, "␛"), Outcome::Redraw);
     assert_eq!(tell(&press(&mut deciding, "o")), r#"{"decision":"approve","scope":"once"}"#);
+}
+
+#[test]
+fn a_text_that_is_typed_decides_nothing() {
+    for text in ["/approvals", "count to 20", "run touch y", "@ada once"] {
+        let start = Instant::now();
+        let mut deciding = Deciding::shown_at(approval(json!({})), start);
+        let mut now = start + UNREAD;
+        for letter in text.chars() {
+            let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+            assert_eq!(deciding.key_at(key, now), Outcome::Nothing, "{letter} of {text}");
+            now += PAUSE - Duration::from_millis(1);
+        }
+        let key = KeyEvent::new(KeyCode::Char('o'), KeyModifiers::NONE);
+        assert!(matches!(deciding.key_at(key, now + PAUSE), Outcome::Decided(_)), "{text}");
+    }
 }
 
 #[test]
@@ -361,7 +382,7 @@ fn the_keys_are_explained() {
         approve for the rest of this chat: which calls?
           1 exactly this call
           2 any shell_cmd call
-        1-2 only such calls · s any call of the tool · Esc goes back
+        1-2 such calls · Esc goes back
     "#]]
     .assert_eq(&shown(&deciding));
 }

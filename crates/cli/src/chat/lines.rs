@@ -11,7 +11,6 @@ use agent_world_client::wire::{
     OnApproval, Page, Posted, Role,
 };
 use agent_world_client::{Client, Error, Following, Heard, Path};
-use agent_world_terminal::chat::state::works;
 use anyhow::Result;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -171,7 +170,7 @@ impl Conversation {
             return Ok(());
         }
         let asks = !self.leaving && self.questions.ask(&mut self.screen)?;
-        self.idle = !works(&self.activity) && !asks;
+        self.idle = !self.activity.works() && !asks;
         if self.idle && !self.leaving {
             self.screen.prompt(Tone::Name, "> ")?;
         }
@@ -197,7 +196,7 @@ impl Conversation {
             return Ok(Some(Ending::Ended));
         }
         let chat: Chat = self.client().get(self.path()).await?;
-        if works(&chat.activity) {
+        if chat.activity.works() {
             self.client().post::<Value>(self.path().then("stop"), &json!({})).await?;
             return Ok(None);
         }
@@ -206,7 +205,7 @@ impl Conversation {
 
     fn leave(&mut self) -> Result<()> {
         self.leaving = true;
-        if works(&self.activity) {
+        if self.activity.works() {
             self.note(Tone::Quiet, FINISHING)?;
         }
         Ok(())

@@ -50,7 +50,7 @@ pub struct Import {
     #[arg(long, requires = "update")]
     pub dry_run: bool,
     /// Keeps a world in step with a folder, such as one in git, until Ctrl-C; makes the world if there is none. Changes of
-    /// MCP servers need --trust
+    /// what agents may do, and MCP servers, need --trust
     #[arg(long, conflicts_with = "dry_run")]
     pub watch: bool,
     #[arg(long)]

@@ -114,13 +114,29 @@ impl Watch<'_> {
     }
 }
 
-/// Nobody looks at what comes with a pull, and MCP servers are programs: they start only when somebody said so.
+/// What may change without anybody looking at it: who is there and what they are told, not what they may do.
+const HARMLESS: [&str; 9] = [
+    "name",
+    "description",
+    "turn_limit",
+    "max_iterations",
+    "main_agent",
+    "title_model",
+    "variables",
+    "agent",
+    "agents",
+];
+
+/// Nobody looks at what comes with a pull: what lets agents do more, and programs that start, take somebody who said so.
 fn refuse_programs(from: &Path, changed: &Changed) -> Result<()> {
-    let starts = |line: &&String| line.starts_with("mcp_servers.") && !line.ends_with(": removed");
-    match changed.changes.iter().find(starts) {
+    let is_harmless = |line: &str| {
+        let field = line.split(['.', ':', ' ']).next().unwrap_or_default();
+        HARMLESS.contains(&field) || line.starts_with("mcp_servers.") && line.ends_with(": removed")
+    };
+    match changed.changes.iter().find(|line| !is_harmless(line)) {
         None => Ok(()),
         Some(line) => Err(anyhow!(
-            "MCP servers are programs, and the folder changes one ({line}); look at it, then take it over with \
+            "the folder changes what agents may do or what is run for them ({line}); look at it, then take it over with \
              `agent-world import {} --update`, or follow the folder with --trust",
             from.display()
         )),

@@ -82,7 +82,9 @@ fn three_approvals_are_decided_out_of_order_and_with_different_scopes() {
         screen.contains("1 of 2 waiting") && screen.contains(KEYS)
     });
     chat.keys(TAB);
-    chat.wait_for("2 of 2 waiting");
+    chat.wait_until("the keys of the second", |screen| {
+        screen.contains("2 of 2 waiting") && screen.contains(KEYS)
+    });
     chat.keys("s");
     chat.wait_for("for the rest of this chat: which calls?");
     chat.keys("1");

@@ -210,8 +210,8 @@ fn a_decision_of_somebody_else_is_seen_at_once() {
     home.run(&["approvals", "deny", &id]).succeeded();
     view.shows("shell_cmd touch made: denied by tester");
     view.hides("1 waiting");
-    view.type_in("\x1b");
-    view.shows("i to write");
+    // Not Esc: together with the next key it would be another one.
+    view.type_in("\t");
     view.type_in("q");
     view.ends_with(0);
     assert!(!home.file("made").exists());

@@ -29,9 +29,12 @@ fn a_folder_is_followed_until_somebody_ends_it() {
     assert_eq!(turn_limit(), 9, "the last good state stays");
     fs::write(&file, format!("turn_limit = 7\n{text}")).unwrap();
     watching.wait_for("lab: turn_limit: 9 -> 7");
+    fs::write(&file, format!("turn_limit = 4\nworking_directory = \"/usr\"\n{text}")).unwrap();
+    watching.wait_for_warning("what is run for them (working_directory");
+    assert_eq!(turn_limit(), 7);
     let program = "[mcp_servers.new]\ncommand = \"/no/such/program\"\n";
     fs::write(&file, format!("turn_limit = 3\n{text}\n{program}")).unwrap();
-    watching.wait_for_warning("MCP servers are programs, and the folder changes one");
+    watching.wait_for_warning("what is run for them (mcp_servers.new");
     assert_eq!(turn_limit(), 7);
     home.run(&["world", "delete", "lab", "--yes"]).succeeded();
     fs::write(&file, format!("turn_limit = 6\n{text}")).unwrap();

@@ -58,6 +58,15 @@ pub enum Doing {
 }
 
 impl Activity {
+    /// Whether something goes on without a person. A chat that only waits for one is busy, and nothing in it runs.
+    pub fn works(&self) -> bool {
+        let waits = |doing| matches!(doing, Doing::AwaitingApproval | Doing::AwaitingHuman);
+        let nobody = self.agents.is_empty() && self.waiting_approvals == 0;
+        !self.running_calls.is_empty()
+            || self.agents.iter().any(|agent| !waits(agent.doing))
+            || (self.is_busy() && nobody)
+    }
+
     pub fn is_busy(&self) -> bool {
         self.state == "busy"
     }

@@ -17,7 +17,7 @@ use agent_world_runtime::store::{StoredEvent, WorldChange};
 use serde_json::Value;
 
 use super::facts::Facts;
-use super::wire::{Cause, Crud, Data, Joined, Stream, System};
+use super::wire::{Crud, Data, Joined, Stream, System};
 use crate::wire;
 
 /// Tells of an event of a chat.
@@ -163,7 +163,9 @@ impl Teller<'_> {
             message_id: reply.reply.to_string(),
             agent_id: reply.agent.to_string(),
             turn_id: reply.turn.to_string(),
-            cause: None,
+            iteration: None,
+            joined: None,
+            retry_of: None,
             usage: Some(reply.usage),
             error: None,
         });
@@ -279,7 +281,9 @@ fn ended(turn: &TurnId, ending: &Ending, facts: &Facts) -> Vec<Data> {
         message_id: streaming.message.to_string(),
         agent_id: streaming.agent.to_string(),
         turn_id: turn.to_string(),
-        cause: None,
+        iteration: None,
+        joined: None,
+        retry_of: None,
         usage: None,
         error: Some(error),
     })]
@@ -309,11 +313,9 @@ fn start(asked: &ModelCallRequested, retry_of: Option<&TurnId>) -> Data {
         message_id: asked.reply.to_string(),
         agent_id: asked.agent.to_string(),
         turn_id: asked.turn.to_string(),
-        cause: Some(Cause {
-            iteration: asked.iteration,
-            joined: asked.joined.iter().map(joined).collect(),
-            retry_of: retry_of.map(ToString::to_string),
-        }),
+        iteration: Some(asked.iteration),
+        joined: Some(asked.joined.iter().map(joined).collect()),
+        retry_of: retry_of.map(ToString::to_string),
         usage: None,
         error: None,
     })

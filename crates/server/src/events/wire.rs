@@ -62,27 +62,21 @@ pub(crate) struct Stream {
     pub message_id: String,
     pub agent_id: String,
     pub turn_id: String,
-    /// What a reply that starts is made for.
-    #[serde(flatten)]
-    pub cause: Option<Cause>,
+    /// Counts the model calls of the turn from 1. Of a reply that starts only, as the two after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u32>,
+    /// What the agent is shown for the first time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joined: Option<Vec<Joined>>,
+    /// The failed turn whose work this one takes up again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub usage: Option<Usage>,
     /// Why there is no reply: what streamed of it is void.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-}
-
-/// Why a model is asked. Only where a reply starts.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Cause {
-    /// Counts the model calls of the turn from 1.
-    pub iteration: u32,
-    /// What the agent is shown for the first time.
-    pub joined: Vec<Joined>,
-    /// The failed turn whose work this one takes up again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_of: Option<String>,
 }
 
 /// Something an agent is shown: a message, or the result of a call that ran in the background.

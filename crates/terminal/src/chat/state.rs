@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use agent_world_client::wire::{Activity, Approval, Doing};
+use agent_world_client::wire::Approval;
 use agent_world_core::display::reveal_line;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::text::Line;
@@ -178,6 +178,12 @@ impl State {
         if self.is_typing(now) { None } else { self.waiting.shown() }
     }
 
+    /// Whether keys answer a question: only one that the person has before their eyes.
+    fn asks(&self, now: Instant) -> bool {
+        let question = self.question(now).map(|(question, _)| &question.approval.id);
+        question.is_some() && question == self.on_screen.as_ref()
+    }
+
     // A key pressed for a message must not decide anything.
     fn is_typing(&self, now: Instant) -> bool {
         !self.composer.is_empty()
@@ -186,6 +192,10 @@ impl State {
 
     /// Notes which question is on the screen: keys that were pressed for something else do not answer it.
     pub fn look(&mut self, now: Instant) {
+        let rests = self.typed_at.is_none_or(|at| now.saturating_duration_since(at) >= TYPING);
+        if rests && self.composer.is_empty() {
+            self.waiting.look_somewhere();
+        }
         let shown = self.question(now).map(|(question, _)| question.approval.id.clone());
         if shown != self.on_screen
             && shown.is_some()
@@ -216,7 +226,7 @@ impl State {
             KeyCode::Char('d') if control && self.composer.is_empty() => return vec![Effect::Quit],
             KeyCode::Char('r') if control => self.shows_reasoning = !self.shows_reasoning,
             KeyCode::Char('o') if control => self.shows_output = !self.shows_output,
-            _ if self.question(now).is_some() => return self.decide(key, now),
+            _ if self.asks(now) => return self.decide(key, now),
             KeyCode::Esc if self.editing.take().is_some() => self.composer.set(""),
             _ => {
                 self.typed_at = Some(now);
@@ -230,7 +240,7 @@ impl State {
     }
 
     pub fn paste(&mut self, text: &str, now: Instant) {
-        if self.question(now).is_some() {
+        if self.asks(now) {
             if let Some(question) = self.waiting.shown_mut() {
                 question.paste(text);
             }
@@ -241,7 +251,8 @@ impl State {
     }
 
     fn interrupt(&mut self, leaving: bool) -> Vec<Effect> {
-        if works(&self.conversation.activity) {
+        // Of a server that is gone nobody knows what runs there.
+        if self.lost.is_none() && self.conversation.activity.works() {
             self.note("stopping the agents");
             return vec![Effect::Stop { agent: None }];
         }
@@ -275,13 +286,16 @@ impl State {
             }
             Outcome::Redraw => Vec::new(),
             Outcome::Nothing => {
-                match key.code {
+                let went = match key.code {
                     KeyCode::Tab | KeyCode::Right | KeyCode::Down => self.waiting.step(true),
                     KeyCode::BackTab | KeyCode::Left | KeyCode::Up => self.waiting.step(false),
                     _ => false,
                 };
-                // Whoever goes to a question knows that it comes.
-                self.on_screen = self.waiting.shown().map(|(next, _)| next.approval.id.clone());
+                if went && let Some(next) = self.waiting.shown_mut() {
+                    // Whoever goes to a question knows that it comes; what it says is still to be read.
+                    next.shown_again(now);
+                    self.on_screen = Some(next.approval.id.clone());
+                }
                 Vec::new()
             }
         }
@@ -298,13 +312,4 @@ impl State {
                 .or_else(|| std::env::current_dir().ok()),
         }
     }
-}
-
-/// Whether something is under way that needs no person.
-pub fn works(activity: &Activity) -> bool {
-    let waits = |doing| matches!(doing, Doing::AwaitingApproval | Doing::AwaitingHuman);
-    let nobody = activity.agents.is_empty() && activity.waiting_approvals == 0;
-    !activity.running_calls.is_empty()
-        || activity.agents.iter().any(|agent| !waits(agent.doing))
-        || (activity.is_busy() && nobody)
 }

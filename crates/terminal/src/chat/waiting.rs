@@ -34,13 +34,17 @@ impl Waiting {
     pub fn settle(&mut self, id: &str) -> bool {
         let before = self.questions.len();
         let place = self.place(id);
+        let was_typed_in = self.shown().is_some_and(|(shown, _)| shown.is_typing());
         self.questions.retain(|known| known.approval.id != id);
         self.later.remove(id);
         self.sent.remove(id);
         if self.at.as_deref() == Some(id) {
             self.at = None;
-            // The next one takes its place, so that several are decided from first to last.
-            self.look_from(place.unwrap_or(0));
+            // The next one takes its place, so that several are decided from first to last; but not under the fingers of
+            // somebody who is writing about this one.
+            if !was_typed_in {
+                self.look_from(place.unwrap_or(0));
+            }
         }
         before != self.questions.len()
     }
@@ -101,11 +105,14 @@ impl Waiting {
             return false;
         };
         question.refused(why);
-        self.at = Some(id.to_owned());
+        if !self.shown().is_some_and(|(shown, _)| shown.is_typing()) {
+            self.at = Some(id.to_owned());
+        }
         true
     }
 
-    fn look_somewhere(&mut self) {
+    /// Looks at one that waits, where the person looks at none.
+    pub fn look_somewhere(&mut self) {
         if self.at.is_none() {
             self.at = self.open().into_iter().next();
         }

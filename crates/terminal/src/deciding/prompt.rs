@@ -94,9 +94,9 @@ fn calls(
     width: u16,
     theme: Theme,
 ) -> Vec<Line<'static>> {
-    let (until, key) = match reach {
-        Reach::Always => ("always, in this world", "a"),
-        Reach::Session | Reach::Once => ("for the rest of this chat", "s"),
+    let until = match reach {
+        Reach::Always => "always, in this world",
+        Reach::Session | Reach::Once => "for the rest of this chat",
     };
     let mut lines = say(&format!("approve {until}: which calls?"), theme.question(), width);
     for (place, suggestion) in approval.suggested_matches.iter().enumerate() {
@@ -108,11 +108,7 @@ fn calls(
     }
     let last = approval.suggested_matches.len().min(9);
     let numbers = if last == 1 { "1".to_owned() } else { format!("1-{last}") };
-    let mut hints = vec![(numbers.as_str(), "only such calls")];
-    if rules::offers_any_call(approval) {
-        hints.push((key, "any call of the tool"));
-    }
-    hints.push(("Esc", "goes back"));
+    let hints = [(numbers.as_str(), "such calls"), ("Esc", "goes back")];
     lines.extend(keys(&hints, width, theme));
     lines
 }

@@ -27,11 +27,6 @@ pub fn offers(approval: &Approval, reach: Reach) -> bool {
     }
 }
 
-/// Whether a permission may hold for every call of the tool: only if the person was shown that.
-pub fn offers_any_call(approval: &Approval) -> bool {
-    approval.suggested_matches.iter().any(|one| one.matches.is_empty())
-}
-
 /// Whether all of what would run can be seen.
 pub fn is_whole(approval: &Approval) -> bool {
     let is_whole = |text: &str| !CUTS.iter().any(|cut| text.contains(cut));

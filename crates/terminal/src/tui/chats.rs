@@ -139,12 +139,15 @@ impl State {
             return Vec::new();
         };
         let (world, chat) = (transcript.world().to_owned(), transcript.chat().to_owned());
-        if transcript.conversation.activity.is_busy() {
+        let activity = &transcript.conversation.activity;
+        let waiting = activity.waiting_approvals;
+        if activity.works() {
             self.tell(Tone::Plain, "stopping the agents of this chat");
             return vec![Effect::Stop { world, chat }];
         }
         let leave = if self.focus == Focus::Composer { "Esc and then q quit" } else { "q quits" };
-        self.tell(Tone::Plain, format!("nothing runs in this chat; {leave}"));
+        let waits = if waiting > 0 { "what waits for you goes on waiting; " } else { "" };
+        self.tell(Tone::Plain, format!("nothing runs in this chat; {waits}{leave}"));
         Vec::new()
     }
 

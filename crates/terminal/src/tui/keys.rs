@@ -1,6 +1,8 @@
 //! Decides what a key means where the focus is.
 //! Called by `update`. A letter is a command only where nobody writes, and decides about a request only in the inbox.
 
+use std::time::Instant;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::details::Details;
@@ -65,9 +67,14 @@ impl State {
     fn composer_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         match key.code {
             KeyCode::Esc => self.focus = Focus::Conversation,
+            // In the middle of a text it was meant to complete a word: what follows must not reach the inbox.
+            KeyCode::Tab if !self.composer.is_empty() => {
+                self.tell(Tone::Plain, "Esc leaves what you write; Tab then goes to the next part");
+            }
             KeyCode::Tab => self.focus = Focus::Inbox,
             KeyCode::BackTab => self.focus = Focus::Conversation,
             KeyCode::F(1) => self.overlay = Some(Overlay::Help),
+            KeyCode::Char('?') if self.composer.is_empty() => self.overlay = Some(Overlay::Help),
             KeyCode::PageUp => return self.scroll(-1),
             KeyCode::PageDown => return self.scroll(1),
             _ => {
@@ -269,9 +276,14 @@ impl State {
     }
 
     fn inbox_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        // Somebody else settled what was looked at: what is typed was meant for that.
+        let is_text = matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace);
+        if self.inbox.became().is_some() && is_text {
+            return NOTHING;
+        }
         if let Some(deciding) = self.inbox.open() {
             let id = deciding.approval.id.clone();
-            match deciding.key(key) {
+            match deciding.key_of_answer(key, Instant::now()) {
                 Outcome::Decided(decision) => {
                     self.inbox.sent(&id);
                     return vec![Effect::Decide { id, decision }];

@@ -107,6 +107,15 @@ fn control_c_stops_the_agents_of_the_chat_and_nothing_else() {
 }
 
 #[test]
+fn tab_in_the_middle_of_a_text_does_not_lead_to_where_letters_decide() {
+    let mut stage = Stage::at_work(NARROW);
+    stage.type_in("@b");
+    assert_eq!(stage.press("tab"), []);
+    assert_eq!(stage.state.focus, Focus::Composer);
+    stage.shows("Esc leaves what you write");
+}
+
+#[test]
 fn a_chat_is_made_and_what_was_written_goes_there() {
     let mut stage = Stage::first_start(NARROW);
     assert_eq!(stage.press("esc n"), [Effect::CreateChat("demo".to_owned())]);
