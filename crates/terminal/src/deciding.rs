@@ -123,7 +123,8 @@ impl Deciding {
     pub fn key(&mut self, key: KeyEvent) -> Outcome {
         let is_interrupt =
             key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
-        // A key that is held down decides nothing.
+        // A key that is held down decides nothing, as far as the terminal tells: most send it as pressed again, which is why
+        // no key does more when it is pressed twice.
         let is_pressed = match key.kind {
             KeyEventKind::Press => true,
             KeyEventKind::Repeat => self.is_typing(),
