@@ -60,6 +60,10 @@ use connect::Whereabouts;
 use data::DataFolder;
 use exit::Exit;
 
+/// A turn is thousands of small allocations that end on another thread than they began on.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Started by itself to run somebody's command: then it is nothing else.
     if let Some(ended) = agent_world_tools::launcher::main_if_asked() {

@@ -123,7 +123,7 @@ pub struct ToolSpec {
     pub name: String,
     pub description: String,
     /// JSON Schema of the arguments object.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
     #[serde(default)]
     pub location: Location,
     #[serde(default)]
@@ -358,7 +358,7 @@ impl ToolSpec {
         Self {
             name: name.into(),
             description: description.into(),
-            parameters,
+            parameters: Arc::new(parameters),
             location: Location::Server,
             approval: Approval::default(),
             mode: Modes::Blocking,

@@ -7,6 +7,7 @@ mod body;
 mod input;
 mod reply;
 mod stream;
+mod told;
 mod written;
 
 use agent_world_core::item::Item;

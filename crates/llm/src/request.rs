@@ -229,7 +229,7 @@ impl From<&ToolSpec> for Tool {
         Self::Function(FunctionTool {
             name: spec.name.clone(),
             description: spec.description.clone(),
-            parameters: Arc::new(spec.parameters.clone()),
+            parameters: Arc::clone(&spec.parameters),
             strict: false,
             extra: Map::new(),
         })

@@ -297,8 +297,8 @@ impl Engine {
             if let Some(first) = page.into_iter().find(|event| event.sealed.seq == seq) {
                 return Ok(Committed {
                     events: vec![first.sealed.open().map_err(store::Error::from)?],
-                    rows: Vec::new(),
                     position: Some(first.position),
+                    ..Committed::default()
                 });
             }
         }
@@ -318,7 +318,7 @@ impl Shared {
             self.worlds.forget(world);
         }
         if let Some(position) = committed.position {
-            self.feed.stored_in(world, chat, position);
+            self.feed.stored_in(world, chat, position, &committed.stored);
         }
     }
 

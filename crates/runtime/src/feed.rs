@@ -1,6 +1,7 @@
 //! Brings events to whoever follows along: stored ones by cursor, pieces of replies as they come.
-//! A signal only says that something is new; the subscriber reads the log from its cursor. So a lost signal loses
-//! nothing but pieces, which the stored reply makes good.
+//! A signal says that something is new; the subscriber reads the log from its cursor. So a lost signal loses nothing but
+//! pieces, which the stored reply makes good. A signal of this process brings short events along: whoever has read up to
+//! the place right before them need not ask the store.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +18,8 @@ use crate::error::Error;
 const SIGNALS_KEPT: usize = 4_096;
 /// Events read at once.
 const PAGE: usize = 256;
+/// Bytes of events that a signal brings along at most: a subscriber that falls behind holds that much for each.
+const BROUGHT: usize = 16 * 1024;
 
 /// A piece of a reply while it is being made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,18 +60,27 @@ pub struct ToolOutput {
 /// What a subscriber gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FeedItem {
-    Stored(StoredEvent),
+    Stored(Arc<StoredEvent>),
     Chunk(Arc<Chunk>),
     Output(Arc<ToolOutput>),
 }
 
 #[derive(Clone, Debug)]
 enum Signal {
-    /// Something is new up to this position; in which chat, if it is known.
-    Stored(u64, Option<(WorldId, ChatId)>),
+    /// Something is new up to this position; what, if it is known.
+    Stored(u64, Option<Arc<News>>),
     Chunk(Arc<Chunk>),
     Output(Arc<ToolOutput>),
     Closed,
+}
+
+/// What was stored in one chat at once.
+#[derive(Debug)]
+struct News {
+    world: WorldId,
+    chat: ChatId,
+    /// Empty when they are too long to be passed around.
+    events: Vec<Arc<StoredEvent>>,
 }
 
 #[derive(Debug)]
@@ -96,8 +108,17 @@ impl Feed {
     }
 
     /// Something was stored in one chat: only those who follow it have a look, however many others there are.
-    pub fn stored_in(&self, world: &WorldId, chat: &ChatId, position: u64) {
-        self.send(Signal::Stored(position, Some((world.clone(), chat.clone()))));
+    pub fn stored_in(
+        &self,
+        world: &WorldId,
+        chat: &ChatId,
+        position: u64,
+        events: &[Arc<StoredEvent>],
+    ) {
+        let length: usize = events.iter().map(|event| event.sealed.payload.len()).sum();
+        let brought = if length > BROUGHT { &[] } else { events };
+        let news = News { world: world.clone(), chat: chat.clone(), events: brought.to_vec() };
+        self.send(Signal::Stored(position, Some(Arc::new(news))));
     }
 
     /// Begins a reply anew: what was streamed of it before a crash or a retry is void.
@@ -182,6 +203,14 @@ impl Partial {
     }
 }
 
+impl News {
+    /// Whether these are the very next events after a position: nobody else has stored anything in between.
+    fn follows(&self, cursor: u64) -> bool {
+        let next = self.events.iter().zip(cursor + 1..);
+        !self.events.is_empty() && next.into_iter().all(|(event, place)| event.position == place)
+    }
+}
+
 impl Chunk {
     fn is_in(&self, scope: &Scope) -> bool {
         covers(scope, &self.world, &self.chat)
@@ -204,7 +233,7 @@ pub struct Subscription {
     cursor: u64,
     /// The newest position known to exist; greater than the cursor means there is something to read.
     newest: u64,
-    page: VecDeque<StoredEvent>,
+    page: VecDeque<Arc<StoredEvent>>,
     begun: VecDeque<Arc<Chunk>>,
     signals: broadcast::Receiver<Signal>,
 }
@@ -225,9 +254,7 @@ impl Subscription {
                 return Ok(Some(FeedItem::Chunk(chunk)));
             }
             match self.signals.recv().await {
-                Ok(Signal::Stored(_, Some((world, chat))))
-                    if !covers(&self.scope, &world, &chat) => {}
-                Ok(Signal::Stored(position, _)) => self.newest = self.newest.max(position),
+                Ok(Signal::Stored(position, news)) => self.hear(position, news.as_deref()),
                 Ok(Signal::Chunk(chunk)) if chunk.is_in(&self.scope) => {
                     return Ok(Some(FeedItem::Chunk(chunk)));
                 }
@@ -238,6 +265,20 @@ impl Subscription {
                 Err(RecvError::Lagged(_)) => self.newest = u64::MAX,
                 Ok(Signal::Closed) | Err(RecvError::Closed) => return Ok(None),
             }
+        }
+    }
+
+    fn hear(&mut self, position: u64, news: Option<&News>) {
+        if let Some(News { world, chat, .. }) = news
+            && !covers(&self.scope, world, chat)
+        {
+            return;
+        }
+        match news {
+            Some(news) if self.scope == Scope::All && news.follows(self.cursor) => {
+                self.page.extend(news.events.iter().cloned());
+            }
+            _ => self.newest = self.newest.max(position),
         }
     }
 
@@ -261,7 +302,7 @@ impl Subscription {
             }
             self.newest = newest.max(last);
         }
-        self.page = page.into();
+        self.page = page.into_iter().map(Arc::new).collect();
         Ok(())
     }
 }

@@ -1,8 +1,10 @@
 //! A chat as this process knows it, and the one way to change it: decide, then append, then believe.
 //! Used by chat tasks and, where another process performs the work, by the engine directly.
 
+use std::sync::Arc;
+
 use agent_world_core::apply::apply;
-use agent_world_core::chain::{self, Head, Recorded};
+use agent_world_core::chain::{self, Head, Recorded, Sealed};
 use agent_world_core::chat::Chat;
 use agent_world_core::command::{Command, Input};
 use agent_world_core::config::Rules;
@@ -11,7 +13,9 @@ use agent_world_core::event::Event;
 use agent_world_core::ids::ChatId;
 use agent_world_core::outstanding::{outstanding, wake};
 use agent_world_core::view::{self, Row};
-use agent_world_store::{Append, Epoch, Idempotency, Scope, Snapshot, Store};
+use agent_world_store::{
+    Append, Appended, Epoch, Idempotency, Scope, Snapshot, Store, StoredEvent,
+};
 
 use crate::environment::Environment;
 use crate::error::Error;
@@ -35,6 +39,8 @@ pub(crate) struct Committed {
     pub events: Vec<Recorded>,
     pub rows: Vec<Row>,
     pub position: Option<u64>,
+    /// The events as the store gives them to whoever reads it.
+    pub stored: Vec<Arc<StoredEvent>>,
 }
 
 /// What a commit is made with besides the command.
@@ -113,6 +119,7 @@ impl Ledger {
         settle_glances(&mut rows, &self.chat, &chat);
         let copied = |recorded: &Recorded| matches!(recorded.event, Event::HistoryCopied { .. });
         let snapshot = self.snapshot_of(&chat, recorded.iter().any(copied))?;
+        let written = sealed.clone();
         let append = Append {
             chat: chat.id.clone(),
             world: chat.world.clone(),
@@ -128,12 +135,13 @@ impl Ledger {
             idempotency: terms.key.map(|key| Idempotency { key, outcome: receipt(&recorded) }),
         };
         kill_point::reached(kill_point::BEFORE_APPEND);
-        let appended = terms.store.append(append).await?;
+        let Appended { position, positions } = terms.store.append(append).await?;
         kill_point::reached(kill_point::AFTER_APPEND);
         self.snapshot = snapshot.map_or(self.snapshot, |snapshot| snapshot.seq);
+        let stored = stored(&chat, written, &positions, &rows);
         self.chat = chat;
         self.head = head;
-        Ok(Committed { events: recorded, rows, position: Some(appended.position) })
+        Ok(Committed { events: recorded, rows, position: Some(position), stored })
     }
 
     // Copied history is long and leaves no trace in the state: nobody should have to read it twice.
@@ -144,6 +152,30 @@ impl Ledger {
         let state = chat.to_snapshot().map_err(agent_world_store::Error::from)?;
         Ok(Some(Snapshot { seq: chat.head, state }))
     }
+}
+
+/// What a reader of the log would find.
+fn stored(
+    chat: &Chat,
+    written: Vec<Sealed>,
+    positions: &[u64],
+    rows: &[Row],
+) -> Vec<Arc<StoredEvent>> {
+    let glance = |of: u64| {
+        rows.iter().find_map(|row| match row {
+            Row::Glance { seq, glance } if *seq == of => Some(Box::new(glance.clone())),
+            _ => None,
+        })
+    };
+    let places = positions.iter().copied();
+    let found = written.into_iter().zip(places).map(|(sealed, position)| StoredEvent {
+        position,
+        world: chat.world.clone(),
+        chat: Some(chat.id.clone()),
+        glance: glance(sealed.seq),
+        sealed,
+    });
+    found.map(Arc::new).collect()
 }
 
 /// What goes on in the middle of a command is over before anybody can look: a turn that ends for the next to begin leaves

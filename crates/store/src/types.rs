@@ -35,10 +35,12 @@ pub struct Append {
     pub idempotency: Option<Idempotency>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The position of the last event written; without events, of the newest in the store.
     pub position: u64,
+    /// Of each event, in order.
+    pub positions: Vec<u64>,
 }
 
 /// A chat's state after some event, as JSON: a shortcut, never the truth.

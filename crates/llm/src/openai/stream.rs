@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use agent_world_core::item::{FunctionCall, Item, MessageItem, Part, Reasoning, Role};
 use serde_json::{Map, Value};
 
-use super::{Flavour, failure, reason, reply};
+use super::{Flavour, failure, reason, reply, told};
 use crate::dialect::{Asked, Reader};
 use crate::frames::Frame;
 use crate::{Class, Draft, Error, Status, Thought, explain};
@@ -30,9 +30,9 @@ impl Reader for Events {
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let event: Value = serde_json::from_str(data)
+        let event = told::event(data)
             .map_err(|error| self.asked.unreadable("an event of the stream", &error))?;
-        let Value::Object(event) = event else { return Ok(()) };
+        let Some(event) = event else { return Ok(()) };
         let kind = match event.get("type") {
             Some(Value::String(kind)) => kind.clone(),
             _ if event.get("error").is_some_and(|error| !error.is_null()) => "error".to_owned(),

@@ -48,7 +48,11 @@ async fn from_any_cursor_every_later_event_comes_once_and_in_order(backend: Back
             let mut events = stage.engine.subscribe(scope.clone(), cursor);
             for expected in later {
                 let next = events.next().await.unwrap().unwrap();
-                assert_eq!(next, FeedItem::Stored(expected.clone()), "{scope:?} from {cursor}");
+                assert_eq!(
+                    next,
+                    FeedItem::Stored(Arc::new(expected.clone())),
+                    "{scope:?} from {cursor}"
+                );
             }
         }
     }
@@ -78,7 +82,7 @@ async fn a_visitor_sees_what_the_worker_writes_and_the_worker_what_a_visitor_lea
 async fn next_stored(events: &mut agent_world_runtime::Subscription) -> StoredEvent {
     loop {
         if let FeedItem::Stored(event) = events.next().await.unwrap().unwrap() {
-            return event;
+            return Arc::unwrap_or_clone(event);
         }
     }
 }
@@ -157,6 +161,57 @@ async fn subscribers_that_reconnect_again_and_again_see_exactly_what_is_stored(b
 }
 
 #[test]
+fn whoever_keeps_up_with_everything_hears_it_without_asking_the_store() {
+    perform_in_virtual_time(|backend| async move {
+        let stage = Setup::of(&["ada"]).open(backend).await;
+        let position = stage.store.position().await.unwrap();
+        let followers: Vec<_> = (0..50)
+            .map(|_| stage.engine.subscribe(Scope::All, position))
+            .map(|mut events| {
+                tokio::spawn(async move {
+                    let mut seen = Vec::new();
+                    while let Some(item) = events.next().await.unwrap() {
+                        if let FeedItem::Stored(event) = item {
+                            seen.push(Arc::unwrap_or_clone(event));
+                        }
+                    }
+                    seen
+                })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let reads = count_reads(&stage);
+        for turn in 0..20 {
+            // One in four is too long to be passed around and is read from the store.
+            let long = "x".repeat(if turn % 4 == 0 { 20_000 } else { 10 });
+            stage.say(&long).await;
+            stage.idle().await;
+        }
+        // With every signal followed by a look at the store it would be thousands.
+        let reads = reads.load(Ordering::SeqCst);
+        assert!(reads < 500, "{reads}");
+        let stored = stage.store.events(&Scope::All, position, 1_000).await.unwrap();
+        stage.engine.shutdown().await;
+        for seen in join_all(followers).await {
+            assert!(seen.unwrap() == stored);
+        }
+    });
+}
+
+/// Counts how often events are read from now on.
+fn count_reads(stage: &Stage) -> Arc<AtomicUsize> {
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&reads);
+    stage.memory().set_faults(move |operation: &Operation<'_>| {
+        if matches!(operation, Operation::Read("events")) {
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+        Fault::Proceed
+    });
+    reads
+}
+
+#[test]
 fn what_happens_in_one_chat_costs_the_followers_of_others_nothing() {
     perform_in_virtual_time(|backend| async move {
         let stage = Setup::of(&["ada"]).open(backend).await;
@@ -167,14 +222,7 @@ fn what_happens_in_one_chat_costs_the_followers_of_others_nothing() {
             .map(|mut events| tokio::spawn(async move { events.next().await.unwrap() }))
             .collect();
         tokio::time::sleep(Duration::from_millis(100)).await;
-        let reads = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&reads);
-        stage.memory().set_faults(move |operation: &Operation<'_>| {
-            if matches!(operation, Operation::Read("events")) {
-                counted.fetch_add(1, Ordering::SeqCst);
-            }
-            Fault::Proceed
-        });
+        let reads = count_reads(&stage);
         for _ in 0..20 {
             stage.say("hello").await;
             stage.idle().await;

@@ -42,11 +42,13 @@ struct At<'a> {
     seq: u64,
 }
 
+/// `started` says what a turn repeats, where its start was told just before.
 pub(super) async fn gather(
     store: &dyn Store,
     chat: &ChatId,
     seq: u64,
     event: &Event,
+    started: impl Fn(&TurnId) -> Option<Option<TurnId>>,
 ) -> Result<Facts, Error> {
     let at = At { store, chat, seq };
     let mut facts = Facts::default();
@@ -74,7 +76,10 @@ pub(super) async fn gather(
             facts.streaming = at.streaming(turn).await?;
         }
         Event::ModelCallRequested(asked) if asked.iteration == 1 => {
-            facts.retry_of = at.retry_of(&asked.turn).await?;
+            facts.retry_of = match started(&asked.turn) {
+                Some(known) => known,
+                None => at.retry_of(&asked.turn).await?,
+            };
         }
         _ => {}
     }

@@ -57,7 +57,7 @@ async fn asked(folder: &std::path::Path) -> (Engine, Connection, Vec<StoredEvent
         let next = timeout(DEADLINE, events.next()).await.expect("an event").unwrap().unwrap();
         if let FeedItem::Stored(event) = next {
             let is_last = event.sealed.kind == "approval_requested";
-            stored.push(event);
+            stored.push(Arc::unwrap_or_clone(event));
             if is_last {
                 return (engine, Connection::open(file).unwrap(), stored);
             }

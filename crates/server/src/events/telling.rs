@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use agent_world_core::event::Event as Happened;
-use agent_world_core::ids::{ChatId, WorldId};
+use agent_world_core::ids::{ChatId, TurnId, WorldId};
 use agent_world_runtime::store::{Error, Store, StoredEvent, WorldChange};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -22,6 +22,8 @@ use super::wire::{Data, Event};
 const KEPT: u64 = 16 * 1024 * 1024;
 /// Events these are about, to begin with.
 const KEPT_EVENTS: usize = 16 * 1024;
+/// Turns whose start is remembered. One that is not is looked up.
+const STARTED: usize = 1_024;
 /// What keeping a frame takes besides its bytes.
 const OVERHEAD: u64 = 96;
 
@@ -47,6 +49,8 @@ pub(super) enum Ends {
 pub(super) struct Telling {
     store: Arc<dyn Store>,
     told: Cache<u64, Arc<Told>, Weight>,
+    /// What turns said they repeat when they started: the next event of their chat wants to know.
+    started: Cache<TurnId, Option<TurnId>>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,7 +71,8 @@ impl std::fmt::Debug for Telling {
 
 impl Telling {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, told: Cache::with_weighter(KEPT_EVENTS, KEPT, Weight) }
+        let told = Cache::with_weighter(KEPT_EVENTS, KEPT, Weight);
+        Self { store, told, started: Cache::new(STARTED) }
     }
 
     pub fn store(&self) -> &dyn Store {
@@ -113,7 +118,12 @@ impl Telling {
             Happened::ChatDeleted { .. } => Ends::Chat,
             _ => Ends::Nothing,
         };
-        let gathered = facts::gather(self.store.as_ref(), chat, recorded.seq, &recorded.event);
+        if let Happened::TurnStarted(started) = &recorded.event {
+            self.started.insert(started.turn.clone(), started.retry_of.clone());
+        }
+        let known = |turn: &TurnId| self.started.get(turn);
+        let gathered =
+            facts::gather(self.store.as_ref(), chat, recorded.seq, &recorded.event, known);
         let facts = match gathered.await {
             Ok(facts) => facts,
             // Whoever waits for it to become readable waits for ever: the stream goes on without it.

@@ -61,7 +61,7 @@ impl Tool {
                 message: spec.approval.message.clone(),
                 options: spec.approval.options.clone(),
             },
-            schema: spec.parameters.clone(),
+            schema: Value::clone(&spec.parameters),
             source,
             source_name,
             mode: spec.mode,

@@ -208,7 +208,7 @@ impl Data {
         if let Some(idempotency) = &append.idempotency {
             self.outcomes.insert(idempotency.key.clone(), idempotency.outcome.clone());
         }
-        Ok(Appended { position })
+        Ok(Appended { position, positions })
     }
 
     fn check(&self, append: &Append) -> Result<(), Error> {

@@ -84,7 +84,7 @@ impl Write for Prepared {
             self.write_outcome(connection, idempotency)?;
         }
         let last = positions.last().copied();
-        Ok(Appended { position: last.map_or_else(|| newest(connection), Ok)? })
+        Ok(Appended { position: last.map_or_else(|| newest(connection), Ok)?, positions })
     }
 }
 

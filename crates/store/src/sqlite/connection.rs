@@ -4,13 +4,14 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::Error;
 
 /// Pages of the write-ahead log after which it is folded into the file: seldom enough to stay out of most commits.
 const CHECKPOINT_PAGES: u32 = 4_000;
-/// Every statement of this crate fits, so none is compiled twice.
+/// Every statement of this crate fits.
 const STATEMENTS: usize = 128;
 
 /// Settings that seldom need another value.
@@ -45,7 +46,7 @@ pub(super) fn writing(path: &Path, options: Options) -> Result<Connection, Error
         // Answers with the limit that holds, which an update does not expect.
         connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
     }
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    plan_once(&connection)?;
     Ok(connection)
 }
 
@@ -54,8 +55,15 @@ pub(super) fn reading(path: &Path, options: Options) -> Result<Connection, Error
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(options.busy_wait)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    plan_once(&connection)?;
     Ok(connection)
+}
+
+/// No statement is compiled twice: neither because it was forgotten nor to suit the values of the moment.
+fn plan_once(connection: &Connection) -> Result<(), Error> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 fn is_of_a_value(error: &rusqlite::Error) -> bool {
