@@ -72,7 +72,7 @@ pub struct Of {
 #[command(after_help = "\
 Examples:
   agent-world agent create eve -w lab --model openai/gpt-5
-  agent-world agent create critic -w lab --tools read_file,list_files --instructions-file critic.md")]
+  agent-world agent create critic --tools read_file --instructions-file c.md")]
 pub struct Create {
     /// Lower-case letters, digits, - and _
     pub id: String,
@@ -89,9 +89,10 @@ pub struct Create {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  agent-world agent update ada -w lab --model anthropic/claude-sonnet-4-5 --temperature 0.2
+  agent-world agent update ada -w lab --model openai/gpt-5 --temperature 0.2
   agent-world agent update ada -w lab --tools '*' --instructions 'Be brief.'
-  agent-world agent update ada -w lab --unset temperature --set auto_reply=false --if-version 4")]
+  agent-world agent update ada --unset temperature --set auto_reply=false
+  agent-world agent update ada --name Ada --if-version 4")]
 pub struct Update {
     pub id: String,
     #[command(flatten)]

@@ -1,23 +1,22 @@
 //! Lists and decides what waits for a person.
 //! Called by `main`. Records a decision and performs nothing: whoever works takes it up, now or when the next one starts.
 
-mod request;
+mod list;
+mod reach;
+pub mod request;
 
-use agent_world_client::wire::{Approval, Chat, Decision, Page, World};
+use agent_world_client::wire::{Approval, Chat, Decision, World};
 use agent_world_client::{Client, Error, Path};
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
+use self::reach::Before;
 use crate::args::parse_json;
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
-use crate::signals::Signals;
-use crate::{phrases, place, words};
-
-/// Seconds that a server is asked to wait for a new request at a time.
-const WAIT: &str = "30";
+use crate::{phrases, place};
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
@@ -25,10 +24,10 @@ Examples:
   agent-world approvals list
   agent-world approvals show apr_01m7ewk6wd59f78rxr2nrhe2rk
   agent-world approvals approve apr_01m7ewk6wd59f78rxr2nrhe2rk
-  agent-world approvals deny apr_01m7ewk6wd59f78rxr2nrhe2rk --reason \"not on a Friday\"")]
+  agent-world approvals deny ID --reason \"not on a Friday\"")]
 pub enum Approvals {
     /// Everything that waits, in all worlds
-    List(List),
+    List(list::List),
     /// One request with what was said before it
     #[command(after_help = "\
 Examples:
@@ -43,7 +42,7 @@ Examples:
     /// Refuses the call; the agent is told, with the reason
     #[command(after_help = "\
 Examples:
-  agent-world approvals deny apr_01m7ewk6wd59f78rxr2nrhe2rk --reason \"look at your own watch\"")]
+  agent-world approvals deny ID --reason \"look at your own watch\"")]
     Deny {
         id: String,
         #[arg(long)]
@@ -66,27 +65,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  agent-world approvals list
-  agent-world approvals list -w demo --json
-  agent-world approvals list --watch")]
-pub struct List {
-    /// Only of this world
-    #[arg(short, long)]
-    world: Option<String>,
-    /// Goes on with new requests as they come, until Ctrl-C
-    #[arg(long)]
-    watch: bool,
-    /// One JSON object per line
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
   agent-world approvals approve apr_01m7ewk6wd59f78rxr2nrhe2rk
-  agent-world approvals approve apr_01m7ewk6wd59f78rxr2nrhe2rk --scope session --match 1
-  agent-world approvals approve apr_01m7ewk6wd59f78rxr2nrhe2rk --arguments '{\"command\": \"ls\"}'")]
+  agent-world approvals approve ID --scope session --match 1
+  agent-world approvals approve ID --arguments '{\"command\": \"ls\"}'")]
 pub struct ApproveOne {
     id: String,
     /// This call; or this agent and tool for the rest of the chat; or always in this world
@@ -125,7 +106,11 @@ pub async fn run(to: Whereabouts, wanted: Approvals) -> Result<Exit> {
         Approvals::Approve(ApproveOne { arguments: Some(_), .. }) => Purpose::VisitWithServers,
         _ => Purpose::Visit,
     };
-    let connection = Connection::open(to, purpose).await?;
+    let connection = Connection::open(to.clone(), purpose).await?;
+    let wanted = match wanted {
+        Approvals::List(wanted) => return list::run(&to, connection, &wanted).await,
+        wanted => wanted,
+    };
     let done = carry_out(&connection, wanted).await;
     connection.close().await;
     done
@@ -134,7 +119,7 @@ pub async fn run(to: Whereabouts, wanted: Approvals) -> Result<Exit> {
 async fn carry_out(connection: &Connection, wanted: Approvals) -> Result<Exit> {
     let client = &connection.client;
     match wanted {
-        Approvals::List(wanted) => list(client, &wanted).await,
+        Approvals::List(_) => Ok(Exit::Done),
         Approvals::Show { id, json } => show(client, &id, json).await,
         Approvals::Approve(wanted) => {
             let decision = approval(client, &wanted).await?;
@@ -145,81 +130,6 @@ async fn carry_out(connection: &Connection, wanted: Approvals) -> Result<Exit> {
         }
         Approvals::Revoke { id, json } => revoke(client, &id, json).await,
     }
-}
-
-async fn list(client: &Client, wanted: &List) -> Result<Exit> {
-    if let Some(world) = &wanted.world {
-        place::known_world(client, Some(world)).await?;
-    }
-    let path = Path::new("/api/approvals").maybe("world", wanted.world.as_deref());
-    let mut screen = Screen::stdout();
-    let mut pages = client.pages::<Value>(path.clone().with("limit", "1000"));
-    let (mut number, mut last) = (0, None);
-    while let Some(one) = pages.next().await? {
-        last = show_in_list(client, &mut screen, &one, wanted.json).await?;
-        number += 1;
-    }
-    if !wanted.json {
-        let text = match number {
-            0 => "nothing is waiting for approval".to_owned(),
-            number => format!(
-                "{} waiting; `agent-world approvals show|approve|deny ID`",
-                words::count(number, "approval")
-            ),
-        };
-        screen.line(Tone::Quiet, &text)?;
-    }
-    match wanted.watch {
-        true => watch(client, &mut screen, &path, last, wanted.json).await,
-        false => Ok(Exit::Done),
-    }
-}
-
-/// Shows requests as they come. Ids grow, so each is shown once.
-async fn watch(
-    client: &Client,
-    screen: &mut Screen,
-    path: &Path,
-    mut last: Option<String>,
-    json: bool,
-) -> Result<Exit> {
-    let mut signals = Signals::listen()?;
-    loop {
-        let next = path.clone().with("wait", WAIT).maybe("after", last.as_deref());
-        let page: Page<Value> = tokio::select! {
-            _ = signals.next() => return Ok(Exit::Done),
-            page = client.get(next) => page?,
-        };
-        for one in &page.data {
-            last = show_in_list(client, screen, one, json).await?;
-        }
-    }
-}
-
-/// Shows one of many and gives back its id.
-async fn show_in_list(
-    client: &Client,
-    screen: &mut Screen,
-    one: &Value,
-    json: bool,
-) -> Result<Option<String>> {
-    let id = one.get("id").and_then(Value::as_str).map(str::to_owned);
-    if json {
-        screen.json(one)?;
-        return Ok(id);
-    }
-    let approval: Approval = serde_json::from_value(one.clone())?;
-    let Approval { world_id, chat_id, created_at, .. } = &approval;
-    let title = match client.get::<Chat>(place::path(world_id).then("chats").then(chat_id)).await {
-        Ok(chat) => chat.title,
-        Err(error) if error.status() == Some(404) => chat_id.clone(),
-        Err(error) => return Err(error.into()),
-    };
-    let text = format!("{}  {}", approval.id, phrases::wish(&approval));
-    screen.line(Tone::Question, &text)?;
-    let text = format!("    world {world_id}, chat “{title}”, since {created_at}");
-    screen.line(Tone::Quiet, &text)?;
-    Ok(id)
 }
 
 async fn show(client: &Client, id: &str, json: bool) -> Result<Exit> {
@@ -268,7 +178,9 @@ async fn decide(
     json: bool,
 ) -> Result<Exit> {
     let mut screen = Screen::stdout();
-    let decided: Value = match connection.client.post(path(id), decision).await {
+    let client = &connection.client;
+    let before = Before::look(client, id, decision).await?;
+    let decided: Value = match client.post(path(id), decision).await {
         Ok(decided) => decided,
         Err(Error::Refused(problem)) if problem.status == 409 => {
             if let (true, Some(earlier)) = (json, problem.facts.get("approval")) {
@@ -282,8 +194,18 @@ async fn decide(
         screen.json(&decided)?;
         return Ok(Exit::Done);
     }
-    let text = phrases::state(&serde_json::from_value(decided)?);
-    screen.line(Tone::Plain, &format!("{id}: {text}"))?;
+    let decided: Approval = serde_json::from_value(decided)?;
+    screen.line(Tone::Plain, &format!("{id}: {}", phrases::state(&decided)))?;
+    if let Some(text) = reach::holds_for(&decided, decision) {
+        screen.line(Tone::Plain, &format!("  {text}"))?;
+    }
+    let released = match &before {
+        Some(before) => before.released(client).await?,
+        None => Vec::new(),
+    };
+    if !released.is_empty() {
+        screen.line(Tone::Plain, &format!("  {}", reach::also(&released)))?;
+    }
     if connection.session().is_some() {
         let text = "recorded; a running agent-world takes it up, otherwise the next start does: `agent-world resume`";
         Screen::stderr().line(Tone::Quiet, text)?;

@@ -3,8 +3,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use serde_json::Value;
+
+/// Columns beyond which lines are hard to read.
+const WIDEST: usize = 100;
 
 const NOTES: &str = "\
 Without a command it serves: `agent-world` is `agent-world serve`. `agent-world COMMAND --help` explains one command.
@@ -21,20 +24,20 @@ metrics go to OpenTelemetry where its usual variables say so, such as OTEL_EXPOR
 
 Examples:
   agent-world                                  serve everything over HTTP
-  agent-world chat                             talk to the agents; decide what they may do
-  agent-world tui                              the same on the whole screen, for all worlds
-  agent-world send \"what time is it\"           one message; what needs approval is denied
-  agent-world send --approve all \"run date\"    the same, but each request is approved once
-  agent-world approvals list                   what waits for a decision, in all worlds
+  agent-world chat                             talk to the agents, and decide
+  agent-world tui                              the same on the whole screen
+  agent-world send \"what time is it\"           one message, nobody is asked
+  agent-world send --approve all \"run date\"    each request is approved once
+  agent-world approvals list                   what waits for a decision
   agent-world approvals approve ID             decide, also while nothing runs
-  agent-world resume                           go on with what was accepted or decided meanwhile
-  agent-world policy show                      what agents may do, and by which rule
-  agent-world policy test -- git status        what would be decided about a command
+  agent-world resume                           go on with what is left to do
+  agent-world policy show                      what agents may do
+  agent-world policy test -- git status        what would be decided
   agent-world init                             set up a model of a vendor
   agent-world world create x --template pair   a world that is ready for use
-  agent-world audit --since 2h                 who did, asked for and decided what
+  agent-world audit --since 2h                 who did and decided what
   agent-world verify                           check that nobody changed the log
-  agent-world doctor                           what is missing, and how to fix it";
+  agent-world doctor                           what is missing, how to fix it";
 
 /// Runs LLM agents that act under human control.
 #[derive(Debug, Parser)]
@@ -105,6 +108,9 @@ pub enum Command {
     /// Says what is set up, what is missing and how to fix it
     Doctor(Doctor),
     /// Prints the OpenAPI document of the HTTP interface
+    #[command(after_help = "\
+Examples:
+  agent-world openapi > openapi.json")]
     Openapi,
     /// Prints what a shell needs to complete these commands
     Completions(crate::completions::Completions),
@@ -143,7 +149,11 @@ pub struct Serve {
     after_help = "\
 At the prompt: a message, or /help for the commands. When an approval is asked, the next line answers it.
 Without a terminal each line of the input is a message, posted when the agents are done with the one before;
-a line that comes while an approval is asked is its answer, as if a person had typed it."
+a line that comes while an approval is asked is its answer, as if a person had typed it.
+
+Examples:
+  agent-world chat
+  agent-world chat -w lab --new --agent ada"
 )]
 pub struct Chat {
     /// Without one of these it is a conversation
@@ -166,7 +176,11 @@ pub struct Chat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each line is ok, a warning or a problem, with what to do. The exit code is 1 when there is a problem. Nobody is asked
-over the network but a server on this machine, none is started, and no key is shown or fetched.")]
+over the network but a server on this machine, none is started, and no key is shown or fetched.
+
+Examples:
+  agent-world doctor
+  agent-world doctor --json")]
 pub struct Doctor {
     /// One JSON object per line
     #[arg(long)]
@@ -174,6 +188,12 @@ pub struct Doctor {
 }
 
 impl Arguments {
+    /// Reads the command line. Ends the program where it cannot be meant, or help was asked for.
+    pub fn read() -> Self {
+        let matches = flowing(Self::command()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
     /// What is to be done; without a word about it, serving, as the environment wants it.
     pub fn wanted(self) -> Wanted {
         let Self { data, server, command } = self;
@@ -191,6 +211,35 @@ pub struct Wanted {
     pub data: Option<PathBuf>,
     pub server: Option<String>,
     pub command: Command,
+}
+
+/// The same command with texts that fit any width: lines that were broken for whoever reads the source are joined again, and
+/// the terminal breaks them.
+pub fn flowing(command: clap::Command) -> clap::Command {
+    let after = command.get_after_help().map(|text| joined(&text.to_string()));
+    let command = match after {
+        Some(text) => command.after_help(text),
+        None => command,
+    };
+    command.max_term_width(WIDEST).mut_subcommands(flowing)
+}
+
+/// Paragraphs on one line each. What is indented, such as an example, stays as it is.
+fn joined(text: &str) -> String {
+    let mut out = String::new();
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut before = "";
+    for line in text.lines() {
+        let goes_on = is_prose(before) && is_prose(line) && !before.ends_with(':');
+        match (out.is_empty(), goes_on) {
+            (true, _) => {}
+            (false, true) => out.push(' '),
+            (false, false) => out.push('\n'),
+        }
+        out.push_str(line);
+        before = line;
+    }
+    out
 }
 
 /// JSON as somebody types it.

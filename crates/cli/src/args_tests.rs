@@ -15,6 +15,9 @@ fn every_command_speaks_json_but_those_the_readme_names() {
     let mut left = vec![Arguments::command()];
     while let Some(command) = left.pop() {
         left.extend(command.get_subcommands().cloned());
+        if command.is_hide_set() {
+            continue;
+        }
         let speaks = command.get_arguments().any(|argument| argument.get_long() == Some("json"));
         if !speaks && !command.has_subcommands() {
             without.push(command.get_name().to_owned());
@@ -107,7 +110,7 @@ fn the_page_about_commands_has_an_example_of_each_that_can_be_typed() {
     }
     let mut left = vec![(Arguments::command(), "agent-world".to_owned())];
     while let Some((command, path)) = left.pop() {
-        for below in command.get_subcommands() {
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
             left.push((below.clone(), format!("{path} {}", below.get_name())));
         }
         let shown = |line: &&str| line.split([';', '|', '&']).any(|one| begins(one.trim(), &path));
@@ -119,34 +122,114 @@ fn begins(line: &str, path: &str) -> bool {
     line.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
+/// Commands that do something, with all words that lead to them.
+fn leaves() -> Vec<(String, clap::Command)> {
+    use clap::CommandFactory as _;
+    let mut left = vec![(String::new(), Arguments::command())];
+    let mut leaves = Vec::new();
+    while let Some((path, command)) = left.pop() {
+        // `chat` does something without a further word, too.
+        let is_leaf = !command.has_subcommands() || command.get_name() == "chat";
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+            left.push((format!("{path} {}", below.get_name()).trim().to_owned(), below.clone()));
+        }
+        if is_leaf {
+            leaves.push((path, command));
+        }
+    }
+    assert!(leaves.len() > 40, "{}", leaves.len());
+    leaves
+}
+
+/// The manual pages are made of the same texts.
 #[test]
 fn every_command_has_examples() {
+    let without = leaves().into_iter().filter(|(path, command)| {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples = help.split_once("Examples:\n").map_or("", |(_, examples)| examples);
+        let line = format!("agent-world {path}");
+        // Flags of the program itself may stand before the command.
+        !examples.lines().any(|one| one.contains(&line) || one.ends_with(&format!(" {path}")))
+    });
+    let without: Vec<String> = without.map(|(path, _)| path).collect();
+    assert_eq!(without, [""; 0]);
+}
+
+/// What a command prints and how it ends is kept in files, which tests compare with what the program does: these here are
+/// shown on a screen, never end by themselves, or tell of the machine they run on.
+const NOT_COMPARED: [&str; 4] = ["chat", "tui", "serve", "doctor"];
+
+#[test]
+fn what_every_command_says_is_kept() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
+    let kept: String = ["told", "answered"]
+        .iter()
+        .flat_map(|name| std::fs::read_dir(folder.join(name)).unwrap())
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    let ran: Vec<&str> = kept.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    let ran = ran.iter().map(|line| line.trim_start_matches("agent-world ").to_owned());
+    let ran: Vec<String> = ran.collect();
+    let missing: Vec<String> = leaves()
+        .into_iter()
+        .map(|(path, _)| path)
+        .filter(|path| !NOT_COMPARED.contains(&path.as_str()))
+        .filter(|path| !ran.iter().any(|line| begins(line, path)))
+        .collect();
+    assert_eq!(missing, [""; 0]);
+}
+
+/// The words of the interface's description for what there is to administer.
+#[test]
+fn every_noun_has_every_verb() {
     use clap::CommandFactory as _;
-    let mut left: Vec<clap::Command> = Arguments::command().get_subcommands().cloned().collect();
-    // Others are explained by what they are part of.
-    let own = [
-        "world",
-        "agent",
-        "tool",
-        "policy",
-        "mcp",
-        "export",
-        "import",
-        "completions",
-        "man",
-        "init",
-    ];
-    left.retain(|command| own.contains(&command.get_name()));
-    assert_eq!(left.len(), own.len());
+    let command = Arguments::command();
+    for noun in ["world", "agent", "chat", "tool", "policy"] {
+        let found = command.find_subcommand(noun).unwrap();
+        for verb in ["list", "show", "create", "update", "delete"] {
+            assert!(found.find_subcommand(verb).is_some(), "{noun} {verb}");
+        }
+    }
+}
+
+#[test]
+fn help_fits_a_terminal_and_is_not_ragged() {
+    use clap::CommandFactory as _;
+    const COLUMNS: usize = 80;
+    let mut wrong: Vec<String> = Vec::new();
+    let mut left = vec![flowing(Arguments::command())];
     while let Some(command) = left.pop() {
         left.extend(command.get_subcommands().cloned());
-        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        assert!(
-            command.has_subcommands() || help.contains("Examples:\n"),
-            "{}",
-            command.get_name()
-        );
+        let name = command.get_name().to_owned();
+        let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in after.lines().filter(|line| line.starts_with(' ')) {
+            if line.chars().count() > COLUMNS {
+                wrong.push(format!("{name}: an example is too long: {line}"));
+            }
+        }
+        let help = command.term_width(COLUMNS).render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().collect();
+        for line in &lines {
+            if line.chars().count() > COLUMNS {
+                wrong.push(format!("{name}: too long: {line}"));
+            }
+        }
+        // A line ends where the next word does not fit.
+        for pair in lines.windows(2) {
+            let is_prose = |line: &str| line.starts_with(|first: char| first.is_alphabetic());
+            if let [line, next] = pair
+                && is_prose(line)
+                && is_prose(next)
+                && !line.ends_with(':')
+            {
+                let word = next.split(' ').next().unwrap().chars().count();
+                if line.chars().count() + 1 + word <= COLUMNS {
+                    wrong.push(format!("{name}: {line} | {next}"));
+                }
+            }
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

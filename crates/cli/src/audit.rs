@@ -181,11 +181,11 @@ fn show(screen: &mut Screen, entry: &Value) -> Result<()> {
     let Some(what) = entry.what() else {
         // Of a kind that only newer programs know.
         let line = format!("{}  {:<9}  {}", short(entry.at), entry.kind, entry.data);
-        return Ok(screen.line(Tone::Plain, &words::cut(&line, WIDTH - 1))?);
+        return Ok(screen.row(Tone::Plain, &words::cut(&line, WIDTH - 1))?);
     };
     let (kind, who) = (what.kind(), who(&entry));
     let line = format!("{}  {kind:<9}  {who:<8}  {}", short(entry.at), told(&entry, &what));
-    screen.line(tone(&what), &words::cut(&line, WIDTH - 1))?;
+    screen.row(tone(&what), &words::cut(&line, WIDTH - 1))?;
     let Entry { world_id, chat_id, tool_call_id, rule, actor, .. } = &entry;
     // By these it is asked for more.
     if let (What::Called { .. }, Some(call), Some(chat)) = (&what, tool_call_id, chat_id) {
@@ -196,12 +196,34 @@ fn show(screen: &mut Screen, entry: &Value) -> Result<()> {
         | (What::Decided { .. }, Some(rule), Actor::Grant(_) | Actor::Rule(_)) => {
             screen.line(Tone::Quiet, &format!("    by {rule}"))?;
         }
-        (What::Decided { .. }, Some(rule), _) => {
-            screen.line(Tone::Quiet, &format!("    from now on {rule}"))?;
+        (What::Decided { scope, .. }, Some(rule), _) => {
+            let text = format!("    from now on {rule}: {}", holds_for(&entry, *scope));
+            screen.line(Tone::Quiet, &text)?;
         }
         _ => {}
     }
     Ok(())
+}
+
+/// Which calls a lasting permission was given for. How it is narrowed stands in the permission itself.
+fn holds_for(entry: &Entry, scope: Option<Scope>) -> String {
+    let (tool, agent) = (entry.tool.as_deref().unwrap_or("any tool"), who_calls(entry));
+    match scope {
+        Some(Scope::Always) => {
+            let world = &entry.world_id;
+            format!("calls of {tool} by {agent} in {world}; `agent-world policy show -w {world}`")
+        }
+        _ => match &entry.chat_id {
+            Some(chat) => {
+                format!("calls of {tool} by {agent} in this chat; `agent-world chat show {chat}`")
+            }
+            None => format!("calls of {tool} by {agent} in its chat"),
+        },
+    }
+}
+
+fn who_calls(entry: &Entry) -> &str {
+    entry.agent_id.as_deref().unwrap_or("any agent")
 }
 
 impl Entry {

@@ -141,16 +141,38 @@ async fn pass_on(mut signals: Signals, tell: mpsc::Sender<FromHost>) {
 /// Takes the work over when the process that did it is gone.
 async fn watch(connection: Arc<Mutex<Connection>>, tell: mpsc::Sender<FromHost>) {
     let mut look = tokio::time::interval(LOOK);
+    let mut trouble = Trouble::default();
     loop {
         look.tick().await;
-        let said = match connection.lock().await.take_over().await {
-            Ok(false) => continue,
-            Ok(true) => FromHost::Note(TAKEN_OVER.to_owned()),
-            Err(error) => FromHost::Warning(format!("! the work cannot be taken over: {error:#}")),
+        let taken = connection.lock().await.take_over().await;
+        let said = match taken {
+            Ok(taken) => {
+                trouble = Trouble::default();
+                if !taken {
+                    continue;
+                }
+                FromHost::Note(TAKEN_OVER.to_owned())
+            }
+            Err(error) => match trouble.news(format!("{error:#}")) {
+                Some(why) => FromHost::Warning(format!("! the work cannot be taken over: {why}")),
+                None => continue,
+            },
         };
         if tell.send(said).await.is_err() {
             return;
         }
+    }
+}
+
+/// What goes wrong again and again is told once, until it is something else.
+#[derive(Debug, Default)]
+struct Trouble(Option<String>);
+
+impl Trouble {
+    fn news(&mut self, why: String) -> Option<String> {
+        let is_new = self.0.as_ref() != Some(&why);
+        self.0 = Some(why);
+        self.0.clone().filter(|_| is_new)
     }
 }
 
@@ -180,4 +202,19 @@ fn say_goodbye(screen: &mut Screen, waiting: usize, world: &str, chat: &str) -> 
     );
     screen.line(Tone::Question, &text)?;
     Ok(Exit::Waiting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_trouble_is_told_once_until_it_changes() {
+        let mut trouble = Trouble::default();
+        let told: Vec<Option<String>> = ["locked", "locked", "gone", "gone", "locked"]
+            .map(|why| trouble.news(why.to_owned()))
+            .into();
+        let told: Vec<&str> = told.iter().flatten().map(String::as_str).collect();
+        assert_eq!(told, ["locked", "gone", "locked"]);
+    }
 }

@@ -2,6 +2,7 @@
 //! Called by `main` for `chat` with one of these words; without one it is a conversation, see `chat`.
 
 use agent_world_client::wire;
+use agent_world_store::sqlite::is_worked_on;
 use anyhow::Result;
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -14,6 +15,8 @@ use crate::{place, words};
 
 /// Lines of one message that are shown.
 const LINES: usize = 20;
+/// Characters of a title that are shown however narrow the terminal is.
+const SHORTEST_TITLE: usize = 8;
 
 #[derive(Debug, Subcommand)]
 pub enum Chats {
@@ -126,12 +129,16 @@ async fn list(connection: &Connection, world: Option<&str>, json: bool) -> Resul
         .client
         .pages::<Value>(place::path(&world.id).then("chats").with("limit", "1000"));
     let mut screen = Screen::stdout();
+    let workers = Workers::of(connection);
     let mut is_empty = true;
     while let Some(value) = chats.next().await? {
         is_empty = false;
         match json {
             true => screen.json(&value)?,
-            false => screen.line(Tone::Plain, &line(&serde_json::from_value(value)?))?,
+            false => {
+                let text = line(&serde_json::from_value(value)?, workers, screen.columns());
+                screen.row(Tone::Plain, &text)?;
+            }
         }
     }
     if is_empty && !json {
@@ -144,15 +151,42 @@ async fn list(connection: &Connection, world: Option<&str>, json: bool) -> Resul
     Ok(())
 }
 
-fn line(chat: &wire::Chat) -> String {
-    let doing = if chat.activity.is_busy() { ", agents are at work" } else { "" };
+/// Whether anybody does what is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Workers {
+    Some,
+    None,
+}
+
+impl Workers {
+    fn of(connection: &Connection) -> Self {
+        match connection.session() {
+            Some(session) if !is_worked_on(&session.data.database()) => Self::None,
+            _ => Self::Some,
+        }
+    }
+}
+
+/// A chat on one line. The title is what is shortened where there is little room.
+fn line(chat: &wire::Chat, workers: Workers, columns: Option<usize>) -> String {
+    let doing = match (chat.activity.is_busy(), workers) {
+        (false, _) => "",
+        (true, Workers::Some) => ", agents are at work",
+        (true, Workers::None) => ", unfinished: `agent-world resume` goes on",
+    };
     let waiting = match chat.activity.waiting_approvals {
         0 => String::new(),
         number => format!(", {} waiting", words::count(number, "approval")),
     };
-    let text =
-        format!("{}  {}{doing}{waiting}, last used {}", chat.id, chat.title, chat.updated_at);
-    words::unbroken(&text)
+    let rest = format!("{doing}{waiting}, last used {}", chat.updated_at);
+    let title = match columns {
+        Some(columns) => {
+            let taken = chat.id.len() + 2 + rest.chars().count() + 2;
+            words::cut(&chat.title, columns.saturating_sub(taken).max(SHORTEST_TITLE))
+        }
+        None => chat.title.clone(),
+    };
+    words::unbroken(&format!("{}  {title}{rest}", chat.id))
 }
 
 async fn show(
@@ -166,7 +200,7 @@ async fn show(
         let value: Value = connection.client.get(path(chat)).await?;
         return Ok(screen.json(&value)?);
     }
-    screen.line(Tone::Name, &line(chat))?;
+    screen.line(Tone::Name, &line(chat, Workers::of(connection), None))?;
     screen.line(Tone::Plain, &format!("in world {}", chat.world_id))?;
     show_grants(connection, &mut screen, chat).await?;
     let all: Vec<wire::Message> =

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  agent-world completions bash > ~/.local/share/bash-completion/completions/agent-world
+  agent-world completions bash > ~/.bash_completion
   agent-world completions zsh > ~/.zfunc/_agent-world
   agent-world completions fish > ~/.config/fish/completions/agent-world.fish")]
 pub struct Completions {

@@ -3,6 +3,7 @@
 //! routes answer within this process, so that a command cannot behave differently with and without one.
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use agent_world_client::{Answer, Client, Error, Path, Remote, Token, Transport};
 use agent_world_server::{Limits, Options, Principal, Proof, Role, Server};
@@ -19,11 +20,15 @@ use tokio::sync::mpsc;
 use tower::ServiceExt as _;
 
 use crate::data::DataFolder;
+use crate::running_server::{self, Found};
+use crate::serve;
 use crate::setup::{Session, who};
-use crate::{running_server, serve};
 
 /// Pieces of an answer that are on their way within this process.
 const PIECES: usize = 16;
+
+/// How long a server on the data folder may take to let somebody in. It has just said that it is there.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where a command's answers are to come from.
 #[derive(Clone, Debug)]
@@ -75,16 +80,17 @@ impl Connection {
     /// The server that runs on the data folder, if it lets this person in. Without its token the owner of the store still
     /// has the store.
     async fn announced(to: &Whereabouts) -> Result<Option<Self>> {
-        let Some(server) = running_server::announced(&to.data) else {
+        let Found::Answering(server) = running_server::find(&to.data).await else {
             return Ok(None);
         };
         let connection = Self::remote(&server.url, to.token.clone())?;
         let probe = Path::new("/api/worlds").with("limit", "1");
-        match connection.client.get::<IgnoredAny>(probe).await {
-            Ok(_) => Ok(Some(connection)),
-            Err(Error::Unreachable { .. }) => Ok(None),
-            Err(error) if error.status() == Some(401) && to.token.is_none() => Ok(None),
-            Err(error) => Err(error.into()),
+        let probe = connection.client.get::<IgnoredAny>(probe);
+        match tokio::time::timeout(PATIENCE, probe).await {
+            Ok(Ok(_)) => Ok(Some(connection)),
+            Err(_) | Ok(Err(Error::Unreachable { .. })) => Ok(None),
+            Ok(Err(error)) if error.status() == Some(401) && to.token.is_none() => Ok(None),
+            Ok(Err(error)) => Err(error.into()),
         }
     }
 

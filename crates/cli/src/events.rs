@@ -15,6 +15,11 @@ use crate::screen::{Screen, Tone};
 use crate::signals::Signals;
 use crate::{phrases, place};
 
+/// Events asked for at once.
+const PAGE: usize = 1000;
+/// After everything: what comes before it are the newest.
+const BEYOND: u64 = u64::MAX;
+
 #[derive(Debug, Subcommand)]
 pub enum Events {
     /// The newest events, or all after one
@@ -127,16 +132,24 @@ async fn show_newest(
     screen: &mut Screen,
 ) -> Result<u64> {
     let mut newest: VecDeque<Value> = VecDeque::new();
-    let mut reading = Reading::new(scope, 0);
-    while let Some(page) = reading.page(client).await? {
-        newest.extend(page);
-        let surplus = newest.len().saturating_sub(wanted.lines);
-        newest.drain(..surplus);
+    let mut before = Some(BEYOND.to_string());
+    // Also whoever wants none is told of what comes after the last.
+    let lines = wanted.lines.max(1);
+    while let (Some(from), true) = (&before, newest.len() < lines) {
+        let limit = (lines - newest.len()).min(PAGE).to_string();
+        let path = scope.path().with("before", from).with("limit", limit);
+        let page: Page<Value> = client.get(path).await?;
+        page.data.into_iter().rev().for_each(|event| newest.push_front(event));
+        before = page.next;
     }
-    for event in &newest {
+    for event in newest.iter().take(wanted.lines) {
         show_json(screen, event, wanted.json)?;
     }
-    Ok(reading.known)
+    Ok(newest.back().and_then(seq).unwrap_or_default())
+}
+
+fn seq(event: &Value) -> Option<u64> {
+    event.get("seq").and_then(Value::as_u64)
 }
 
 /// Reads pages of events and remembers where it is.
@@ -148,7 +161,7 @@ struct Reading {
 
 impl Reading {
     fn new(scope: &Scope, after: u64) -> Self {
-        Self { path: scope.path().with("limit", "1000"), known: after, over: false }
+        Self { path: scope.path().with("limit", PAGE.to_string()), known: after, over: false }
     }
 
     /// The next page; none after the last.
@@ -158,7 +171,6 @@ impl Reading {
         }
         let path = self.path.clone().with("after", self.known.to_string());
         let page: Page<Value> = client.get(path).await?;
-        let seq = |event: &Value| event.get("seq").and_then(Value::as_u64);
         let next = page.next.as_ref().and_then(|next| next.parse().ok());
         self.over = next.is_none();
         self.known = next.or(page.data.last().and_then(seq)).unwrap_or(self.known);

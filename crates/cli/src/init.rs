@@ -18,9 +18,11 @@ use serde_json::{Map, Value, json};
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::data::DataFolder;
 use crate::exit::{Exit, Usage};
+use crate::running_server::{self, Found};
 use crate::screen::{Screen, Tone};
+use crate::signals::Signals;
 use crate::templates::Template;
-use crate::{running_server, usual_models, world};
+use crate::{usual_models, world};
 use key::Key;
 
 #[derive(Debug, Args)]
@@ -32,8 +34,8 @@ unless --store-key says so; that file is its owner's alone.
 Examples:
   agent-world init
   agent-world init --vendor anthropic --key-env ANTHROPIC_API_KEY
-  agent-world init --vendor openai --key-command \"pass show openai\" --model openai/gpt-5
-  agent-world init --vendor ollama --model ollama/qwen3:8b --world home --template pair")]
+  agent-world init --vendor openai --key-command \"pass show openai\"
+  agent-world init --vendor ollama --model ollama/qwen3:8b --template pair")]
 pub struct Init {
     /// Whose models are used, such as openai, anthropic, google or ollama
     #[arg(long, value_name = "NAME")]
@@ -75,8 +77,18 @@ pub async fn run(to: Whereabouts, wanted: Init) -> Result<Exit> {
             "init sets up the machine it runs on; run it where the server runs, without --server";
         return Err(Usage(text.to_owned()).into());
     }
+    let mut signals = Signals::listen()?;
+    tokio::select! {
+        biased;
+        // What hides a key at the terminal is dropped with all the rest.
+        _ = signals.next() => Err(anyhow!("ended before it was done; run `agent-world init` again")),
+        done = set_up(&to, &wanted) => done,
+    }
+}
+
+async fn set_up(to: &Whereabouts, wanted: &Init) -> Result<Exit> {
     let mut screen = Screen::stderr();
-    let plan = plan(&mut screen, &wanted)?;
+    let plan = plan(&mut screen, wanted).await?;
     let section = plan.key.section(&plan.vendor)?;
     if !wanted.no_test {
         screen.line(Tone::Quiet, &format!("asking {} whether it takes the key", plan.vendor))?;
@@ -85,17 +97,17 @@ pub async fn run(to: Whereabouts, wanted: Init) -> Result<Exit> {
     }
     let data = DataFolder::find(Some(to.data.path().to_owned()))?;
     let written = file::add(&data, &plan.vendor, &section)?;
-    let made = make_world(&to, &wanted, &plan.model).await?;
+    let made = make_world(to, wanted, &plan.model).await?;
     let id = made.get("id").and_then(Value::as_str).unwrap_or_default();
-    tell(&data, &plan, &written, id)
+    tell(&data, &plan, &written, id).await
 }
 
 /// What is said by flags, and asked for otherwise.
-fn plan(screen: &mut Screen, wanted: &Init) -> Result<Plan> {
+async fn plan(screen: &mut Screen, wanted: &Init) -> Result<Plan> {
     let at_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     let vendor = match &wanted.vendor {
         Some(vendor) => vendor.clone(),
-        None if at_terminal => ask::vendor(screen)?,
+        None if at_terminal => ask::vendor(screen).await?,
         None => {
             let text = "say which vendor, as in `agent-world init --vendor openai --key-env OPENAI_API_KEY`; \
                         it asks only at a terminal";
@@ -109,11 +121,11 @@ fn plan(screen: &mut Screen, wanted: &Init) -> Result<Plan> {
         );
         return Err(Usage(text).into());
     }
-    let key = key::choose(screen, wanted, &vendor, at_terminal)?;
+    let key = key::choose(screen, wanted, &vendor, at_terminal).await?;
     let model = match (&wanted.model, usual_models::of(&vendor)) {
         (Some(model), _) => model.clone(),
         (None, usual) if at_terminal && wanted.vendor.is_none() => {
-            ask::model(screen, &vendor, usual)?
+            ask::model(screen, &vendor, usual).await?
         }
         (None, Some(usual)) => usual,
         (None, None) => {
@@ -163,7 +175,7 @@ async fn make_world(to: &Whereabouts, wanted: &Init, model: &str) -> Result<Valu
     made.context("the vendor is set up, but no world could be made")
 }
 
-fn tell(data: &DataFolder, plan: &Plan, written: &file::Written, id: &str) -> Result<Exit> {
+async fn tell(data: &DataFolder, plan: &Plan, written: &file::Written, id: &str) -> Result<Exit> {
     let mut screen = Screen::stdout();
     let path = written.path.display();
     match written.is_new {
@@ -176,7 +188,7 @@ fn tell(data: &DataFolder, plan: &Plan, written: &file::Written, id: &str) -> Re
             format!("put the key into {name} before you start agent-world: export {name}=...");
         screen.line(Tone::Warning, &text)?;
     }
-    if let Some(server) = running_server::announced(data) {
+    if let Found::Answering(server) | Found::Silent(server) = running_server::find(data).await {
         let text = format!("the server at {} knows of it when it is started anew", server.url);
         screen.line(Tone::Warning, &text)?;
     }

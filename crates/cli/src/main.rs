@@ -52,7 +52,6 @@ mod world;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use clap::Parser as _;
 
 use agent_world_client::Token;
 use args::{Arguments, Command, Wanted};
@@ -71,7 +70,7 @@ fn main() -> ExitCode {
     }
     // Not to be had on every system, and no reason not to go on.
     agent_world_tools::launcher::keep_to_itself().ok();
-    let arguments = Arguments::parse();
+    let arguments = Arguments::read();
     match run(arguments) {
         Ok(exit) => exit.into(),
         Err(error) => exit::report(&error),

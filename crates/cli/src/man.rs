@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, CommandFactory as _};
 use clap_mangen::{Man as Page, generate_to};
 
-use crate::args::Arguments;
+use crate::args::{Arguments, flowing};
 use crate::exit::Exit;
 use crate::screen::{Screen, Tone};
 use crate::words;
@@ -26,7 +26,7 @@ pub struct Man {
 }
 
 pub fn run(wanted: &Man) -> Result<Exit> {
-    let command = Arguments::command().disable_help_subcommand(true);
+    let command = flowing(Arguments::command()).disable_help_subcommand(true);
     let Some(folder) = &wanted.out else {
         let mut page = Vec::new();
         Page::new(command).render(&mut page)?;
@@ -44,5 +44,6 @@ pub fn run(wanted: &Man) -> Result<Exit> {
 
 /// Each command has one.
 fn pages(command: &clap::Command) -> usize {
-    1 + command.get_subcommands().map(pages).sum::<usize>()
+    let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
+    1 + shown.map(pages).sum::<usize>()
 }

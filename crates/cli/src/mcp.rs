@@ -80,7 +80,7 @@ async fn list(
             screen.json(server)?;
             continue;
         }
-        screen.line(Tone::Plain, &words::unbroken(&line(server)))?;
+        screen.row(Tone::Plain, &words::unbroken(&line(server)))?;
         if let Some(health) = health {
             check::tell(&mut screen, health)?;
         }

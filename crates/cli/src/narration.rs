@@ -1,5 +1,5 @@
 //! Tells what happens in a chat besides messages: tools, decisions, notices, stops; as servers tell it.
-//! Used by `send` and `resume`, which show messages themselves. Remembers how calls stood, because what a state means
+//! Used by `send`, `resume` and `chat`, which show messages themselves. Remembers how calls stood, because what a state means
 //! depends on the one before it.
 
 use std::collections::HashMap;
@@ -42,6 +42,7 @@ impl Narration {
             false => self.calls.insert(id.clone(), *state),
         };
         match (before, state) {
+            (Some(CallState::Executing), CallState::Executing) => None,
             (_, CallState::Executing) => {
                 let line = words::call(name, &call.arguments);
                 quiet(format!("* {agent_id}: {line} started"))
@@ -79,7 +80,7 @@ fn decision(approval: &Approval) -> Option<Told> {
         }
         ApprovalState::Expired => quiet(format!("* {id} expired: nobody answered")),
         ApprovalState::Withdrawn => {
-            let reason = approval.reason.as_deref().unwrap_or_default();
+            let reason = approval.reason.as_deref().unwrap_or("it is not needed any more");
             quiet(format!("* {id} withdrawn: {reason}"))
         }
         // A denial is told with the end of its call.

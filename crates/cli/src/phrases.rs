@@ -6,6 +6,7 @@ use agent_world_client::wire::{
     Activity, Approval, ApprovalState, Call, CallState, Changed, Doing, Event, Message, News,
     Notice, Phase, Stream,
 };
+use agent_world_core::command::UNATTENDED;
 use serde_json::Value;
 
 use crate::words::{self, count, excerpt, shortened};
@@ -38,6 +39,9 @@ pub fn state(approval: &Approval) -> String {
 /// Who decided what. Only of what was decided.
 pub fn decided(approval: &Approval) -> String {
     let what = match (approval.state, &approval.decided_by, &approval.reason) {
+        (ApprovalState::Denied, _, Some(reason)) if reason.starts_with(UNATTENDED) => {
+            return format!("denied: {reason}");
+        }
         (ApprovalState::Denied, Some(_), Some(reason)) => format!("denied ({reason})"),
         (ApprovalState::Denied, ..) => "denied".to_owned(),
         _ if approval.answer.is_some() => "answered".to_owned(),

@@ -10,30 +10,32 @@ mod trial;
 
 use agent_world_client::wire;
 use agent_world_core::policy::{Policy as Rules, Rule};
+use agent_world_terminal::permissions::rule as rule_line;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::connect::{Connection, Purpose, Whereabouts};
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
 use crate::{place, words};
-pub use args::{DiffPolicy, Policy, SetPolicy, ShowPolicy, TestPolicy};
+pub use args::{DeletePolicy, DiffPolicy, Policy, SetPolicy, ShowPolicy, TestPolicy};
 use change::Change;
 use document::Document;
 
-/// Characters of a line about a rule.
-const WIDTH: usize = 300;
-
 pub async fn run(to: Whereabouts, wanted: Policy) -> Result<Exit> {
     let purpose = match &wanted {
-        Policy::Show(_) | Policy::Set(_) => Purpose::Visit,
+        Policy::List { .. } | Policy::Show(_) | Policy::Set(_) | Policy::Delete(_) => {
+            Purpose::Visit
+        }
         // How a call is judged depends on what its tool declares.
         Policy::Test(_) | Policy::Diff(_) => Purpose::VisitWithServers,
     };
     let connection = Connection::open(to, purpose).await?;
     let done = match wanted {
+        Policy::List { json } => list(&connection, json).await,
         Policy::Show(wanted) => show(&connection, &wanted).await,
         Policy::Set(wanted) => set(&connection, &wanted).await,
+        Policy::Delete(wanted) => delete(&connection, &wanted).await,
         Policy::Test(wanted) => trial::run(&connection, wanted).await,
         Policy::Diff(wanted) => history::run(&connection, &wanted).await,
     };
@@ -47,6 +49,46 @@ fn in_force(world: &wire::World) -> Result<(Value, Rules)> {
     let rules = serde_json::from_value(value.clone())
         .context("the world's policy cannot be read; is the server of this version?")?;
     Ok((value, rules))
+}
+
+async fn list(connection: &Connection, json: bool) -> Result<()> {
+    let worlds: Vec<wire::World> = connection.client.all("/api/worlds").await?;
+    let mut screen = Screen::stdout();
+    for world in &worlds {
+        let (value, policy) = in_force(world)?;
+        if json {
+            screen.json(&json!({ "type": "policy", "world_id": world.id, "policy": value }))?;
+            continue;
+        }
+        let rules = words::count(policy.rules.len(), "rule");
+        let granted = match policy.granted.len() {
+            0 => String::new(),
+            number => format!(", {number} granted with `always`"),
+        };
+        let text = format!("{}  preset {}, {rules}{granted}", world.id, policy.preset);
+        screen.row(Tone::Plain, &text)?;
+    }
+    if worlds.is_empty() && !json {
+        let text = "there is no world; make one with `agent-world world create NAME --agent ada`";
+        screen.line(Tone::Plain, text)?;
+    }
+    Ok(())
+}
+
+async fn delete(connection: &Connection, wanted: &DeletePolicy) -> Result<()> {
+    let world = place::world(connection, wanted.world.as_deref()).await?;
+    let (_, old) = in_force(&world)?;
+    if !wanted.yes {
+        let id = &world.id;
+        let rules = words::count(old.rules.len(), "rule");
+        let text =
+            format!("this would take {rules} out of the policy of world {id}; add --yes to do it");
+        return Err(Usage(text).into());
+    }
+    // What a document leaves out is as in a new world.
+    connection.client.put::<Value>(place::path(&world.id).then("policy"), &json!({})).await?;
+    let new = Rules { granted: old.granted.clone(), ..Rules::default() };
+    told(connection, &world, (&old, &new), Stored::Tried, wanted.json).await
 }
 
 async fn show(connection: &Connection, wanted: &ShowPolicy) -> Result<()> {
@@ -102,30 +144,18 @@ fn show_granted(screen: &mut Screen, policy: &Rules) -> Result<()> {
     Ok(())
 }
 
-/// A rule on one line: what it says of which calls.
-fn rule_line(rule: &Rule) -> String {
-    let agent = match &rule.agent {
-        Some(agent) => format!(" by {}", words::unbroken(agent.as_str())),
-        None => String::new(),
-    };
-    let which = words::permitted(&words::unbroken(&rule.tool), &rule.matches);
-    let (ruling, id) = (rule.ruling.to_string(), words::unbroken(rule.id.as_str()));
-    let line = format!("{ruling:<5}  {which}{agent}  ({id})");
-    words::cut(&line, WIDTH)
-}
-
 async fn set(connection: &Connection, wanted: &SetPolicy) -> Result<()> {
     let client = &connection.client;
     let world = place::world(connection, wanted.world.as_deref()).await?;
     let (_, old) = in_force(&world)?;
     let path = place::path(&world.id);
-    let (new, stored) = match (&wanted.file, wanted.preset) {
+    let new = match (&wanted.file, wanted.preset) {
         (Some(file), _) => {
             let Document { value, policy } = document::read(file, &old)?;
             if !wanted.dry_run {
                 client.put::<Value>(path.clone().then("policy"), &value).await?;
             }
-            (shown(&policy)?, !wanted.dry_run)
+            shown(&policy)?
         }
         (None, preset) => {
             let preset = preset.map(|preset| json!(preset.name())).unwrap_or_default();
@@ -134,25 +164,45 @@ async fn set(connection: &Connection, wanted: &SetPolicy) -> Result<()> {
                 client.patch::<Value>(path.clone(), &change).await?;
             }
             let preset = serde_json::from_value(preset).unwrap_or(old.preset);
-            (Rules { preset, ..old.clone() }, !wanted.dry_run)
+            Rules { preset, ..old.clone() }
         }
     };
+    let stored = if wanted.dry_run { Stored::Not } else { Stored::Tried };
+    told(connection, &world, (&old, &new), stored, wanted.json).await
+}
+
+/// Whether a change was sent to whoever stores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stored {
+    Not,
+    Tried,
+}
+
+/// Tells what changes, or has changed.
+async fn told(
+    connection: &Connection,
+    world: &wire::World,
+    (old, new): (&Rules, &Rules),
+    stored: Stored,
+    json: bool,
+) -> Result<()> {
+    let dry_run = stored == Stored::Not;
     // Nothing is written where nothing changes; only the version tells, since what is masked looks the same.
-    let stored = stored && {
-        let now: wire::World = client.get(path).await?;
+    let stored = !dry_run && {
+        let now: wire::World = connection.client.get(place::path(&world.id)).await?;
         now.version != world.version
     };
-    let change = Change::new(&old, &new);
+    let change = Change::new(old, new);
     let mut screen = Screen::stdout();
-    if wanted.json {
+    if json {
         let mut value = json!({ "type": "policy_change", "world_id": world.id, "stored": stored });
         if let (Some(fields), Some(more)) = (value.as_object_mut(), change.json().as_object_mut()) {
             fields.append(more);
         }
         return Ok(screen.json(&value)?);
     }
-    tell(&mut screen, &world.id, &change, stored, wanted.dry_run)?;
-    tell_granted(&mut screen, &old)
+    tell(&mut screen, &world.id, &change, stored, dry_run)?;
+    tell_granted(&mut screen, old)
 }
 
 /// A policy with its secrets masked, as the one in force is known here: only what can be told apart is compared.

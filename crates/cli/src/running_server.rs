@@ -10,15 +10,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agent_world_core::Timestamp;
-use anyhow::{Context as _, Result, anyhow};
+use agent_world_runtime::{Environment as _, System};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::data::DataFolder;
 
-/// How long a server on this machine may take to say that it is there.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a server on this machine may take to say that it is there. Whoever takes longer is as good as not there: the
+/// store can be had without it.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes of an answer about how a server is.
+const LONGEST: usize = 64 << 10;
+/// Where a server says which one it is.
+const INSTANCE: &str = "agent-world-instance";
 
 /// A server as it was announced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +35,9 @@ pub struct RunningServer {
     #[serde(default)]
     pub listen: Option<SocketAddr>,
     pub pid: u32,
+    /// What it answers when it is asked which one it is; a server of an earlier version did not say.
+    #[serde(default)]
+    pub instance: Option<String>,
     pub started_at: Timestamp,
 }
 
@@ -57,12 +66,18 @@ pub struct Announcement {
     announced: RunningServer,
 }
 
+/// What tells one start of a server from any other.
+pub fn instance() -> String {
+    format!("{:032x}", System.entropy())
+}
+
 /// Tells others of this process. Whoever holds the store replaces what an earlier one left.
-pub fn announce(data: &DataFolder, address: SocketAddr) -> Result<Announcement> {
+pub fn announce(data: &DataFolder, address: SocketAddr, instance: String) -> Result<Announcement> {
     let announced = RunningServer {
         url: url(address),
         listen: Some(address),
         pid: std::process::id(),
+        instance: Some(instance),
         started_at: Timestamp::now(),
     };
     let path = data.server();
@@ -89,26 +104,32 @@ impl Drop for Announcement {
     }
 }
 
-/// The server that said it runs on a data folder, unless its process is gone: whoever listens there now is another, and must
-/// be given neither a token nor anything that was meant for this store.
-pub fn announced(data: &DataFolder) -> Option<RunningServer> {
-    read(&data.server()).filter(|server| is_alive(server.pid))
-}
-
-/// Looks whether a server runs on a data folder and answers.
+/// Looks whether a server runs on a data folder and answers. Whoever else listens there now must be given neither a token
+/// nor anything that was meant for this store, so only the one that was announced counts.
 pub async fn find(data: &DataFolder) -> Found {
     let Some(announced) = read(&data.server()) else {
         return Found::Nobody;
     };
-    match ask(&announced.url, "/healthz").await {
-        Ok(_) => Found::Answering(announced),
-        Err(_) if is_alive(announced.pid) => Found::Silent(announced),
-        Err(_) => Found::Gone(announced),
+    if !is_alive(announced.pid) {
+        return Found::Gone(announced);
+    }
+    match answer(&announced.url, "/healthz").await {
+        Ok((_, Some(instance))) if announced.instance.as_ref() == Some(&instance) => {
+            Found::Answering(announced)
+        }
+        // Its number is another process's now, and so is its address.
+        Ok(_) if announced.instance.is_some() => Found::Gone(announced),
+        Ok(_) | Err(_) => Found::Silent(announced),
     }
 }
 
 /// Asks a server how it is, without a token and without a proxy. Its answer, if it is a good one.
 pub async fn ask(url: &str, path: &str) -> Result<String> {
+    answer(url, path).await.map(|(text, _)| text)
+}
+
+/// What a server answers, and which one it says it is.
+async fn answer(url: &str, path: &str) -> Result<(String, Option<String>)> {
     let trust = agent_world_tools::trust::configure().map_err(|error| anyhow!(error))?;
     let client = reqwest::Client::builder()
         .tls_backend_preconfigured(trust)
@@ -121,9 +142,11 @@ pub async fn ask(url: &str, path: &str) -> Result<String> {
     let unreachable = || format!("nobody answers at {url}");
     let answer = client.get(&url).send().await.with_context(unreachable)?;
     let status = answer.status();
-    let text = answer.text().await.with_context(unreachable)?;
+    let instance = answer.headers().get(INSTANCE).and_then(|value| value.to_str().ok());
+    let instance = instance.map(str::to_owned);
+    let text = text(answer).await.with_context(unreachable)?;
     if status.is_success() {
-        return Ok(text);
+        return Ok((text, instance));
     }
     // A problem document has a sentence for people.
     let detail = serde_json::from_str::<serde_json::Value>(&text).ok();
@@ -132,6 +155,16 @@ pub async fn ask(url: &str, path: &str) -> Result<String> {
         "{url} answered {status}{}",
         detail.map_or(String::new(), |why| format!(": {why}"))
     ))
+}
+
+/// As much of an answer as a server gives here. Another program may have more to say than fits into memory.
+async fn text(mut answer: reqwest::Response) -> Result<String> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = answer.chunk().await? {
+        bytes.extend_from_slice(&piece);
+        ensure!(bytes.len() <= LONGEST, "the answer is too long");
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// How an address is reached from this machine.
@@ -182,16 +215,15 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
-        let announcement = announce(&data, address).unwrap();
+        let announcement = announce(&data, address, instance()).unwrap();
         let mut announced = announcement.announced.clone();
         assert_eq!(find(&data).await, Found::Silent(announced.clone()));
         announced.pid = u32::try_from(i32::MAX).unwrap();
         fs::write(data.server(), serde_json::to_string(&announced).unwrap()).unwrap();
         assert_eq!(find(&data).await, Found::Gone(announced));
-        assert_eq!(super::announced(&data), None, "whoever listens there now is another");
         drop(announcement);
         assert!(data.server().exists(), "it is another's now");
-        drop(announce(&data, address).unwrap());
+        drop(announce(&data, address, instance()).unwrap());
         assert!(!data.server().exists());
         fs::write(data.server(), "{").unwrap();
         assert_eq!(find(&data).await, Found::Nobody);

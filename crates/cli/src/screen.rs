@@ -6,9 +6,15 @@ use std::io::{self, IsTerminal as _, Write};
 
 use agent_world_core::display::{reveal, reveal_once};
 use anstyle::{AnsiColor, Style};
+use rustix::termios::tcgetwinsize;
+
+use crate::words;
 
 /// Before every further line of a text, so that none of them can pass for a line of somebody else.
 const INDENT: &str = "  ";
+
+/// A terminal that says it is narrower does not know.
+const NARROWEST: usize = 20;
 
 /// What a line is, from which its colour follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +29,8 @@ pub enum Tone {
 pub struct Screen {
     out: Box<dyn Write + Send>,
     colours: bool,
+    /// Columns of the terminal; none where it is written to something else.
+    columns: Option<usize>,
     /// Where the next character goes.
     place: At,
     /// The text went on to a new line, on which nothing is written yet.
@@ -41,7 +49,9 @@ impl Screen {
     pub fn stdout() -> Self {
         let out = io::stdout();
         let colours = out.is_terminal() && colours_are_welcome();
-        Self::on(Box::new(out), colours)
+        let columns = tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));
+        let columns = columns.filter(|columns| *columns >= NARROWEST);
+        Self { columns, ..Self::on(Box::new(out), colours) }
     }
 
     pub fn stderr() -> Self {
@@ -51,7 +61,7 @@ impl Screen {
     }
 
     pub fn on(out: Box<dyn Write + Send>, colours: bool) -> Self {
-        Self { out, colours, place: At::LineStart, indents: false }
+        Self { out, colours, columns: None, place: At::LineStart, indents: false }
     }
 
     /// A line of its own; further lines in the text are indented.
@@ -59,6 +69,21 @@ impl Screen {
         self.fresh_line()?;
         self.write(tone, text)?;
         self.end_line()
+    }
+
+    /// A line of a table: on a terminal it never becomes two, and what does not fit is left out where it ends.
+    pub fn row(&mut self, tone: Tone, text: &str) -> io::Result<()> {
+        match self.columns {
+            Some(columns) => {
+                self.shown(tone, &words::cut(&reveal(text), columns.saturating_sub(1)))
+            }
+            None => self.line(tone, text),
+        }
+    }
+
+    /// How wide a line of a table may be; none where nobody looks at it.
+    pub fn columns(&self) -> Option<usize> {
+        self.columns
     }
 
     /// A line of what was made visible already, such as a request: what its escapes stand for must stay plain.
@@ -178,8 +203,9 @@ fn colours_are_welcome() -> bool {
     !set("NO_COLOR") && !dumb
 }
 
-// JSON's own syntax is plain ASCII, so whatever is hidden stands inside a string.
-fn escape_hidden(json: &str) -> String {
+/// JSON that means the same, with everything hidden in it escaped. Its own syntax is plain ASCII, so whatever is hidden stands
+/// inside a string.
+pub fn escape_hidden(json: &str) -> String {
     use agent_world_core::display::without_hidden;
     if without_hidden(json) == json {
         return json.to_owned();
@@ -187,7 +213,8 @@ fn escape_hidden(json: &str) -> String {
     let mut escaped = String::new();
     for character in json.chars() {
         let mut bytes = [0; 4];
-        if without_hidden(character.encode_utf8(&mut bytes)).is_empty() {
+        // A line may only break between the parts of a document: inside a string JSON has escaped it already.
+        if character != '\n' && without_hidden(character.encode_utf8(&mut bytes)).is_empty() {
             let mut units = [0; 2];
             for unit in character.encode_utf16(&mut units) {
                 escaped.push_str(&format!("\\u{unit:04x}"));

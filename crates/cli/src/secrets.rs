@@ -13,6 +13,7 @@ use agent_world_core::binding::digest;
 use agent_world_core::config::{McpServer, McpTransport};
 use agent_world_server::is_secret;
 use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
 
 pub use agent_world_server::REFERENCE;
 
@@ -20,17 +21,67 @@ const NAME: &str = "mcp-secrets.json";
 /// Held while the file is read, changed and written: a server and a command may do it at the same time.
 const LOCK: &str = "mcp-secrets.lock";
 
-type Secrets = BTreeMap<String, String>;
+type Secrets = BTreeMap<String, Secret>;
+
+/// A key, and who gets it.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Secret {
+    Bound {
+        value: String,
+        /// The host or the program that it was given for.
+        place: String,
+    },
+    /// Of an earlier version, which did not say.
+    Unbound(String),
+}
 
 /// Where they are.
 pub fn path(data: &Path) -> PathBuf {
     data.join(NAME)
 }
 
-/// Everything that was put away, as variables that settings may name.
-pub fn variables(data: &Path) -> Result<Vec<(OsString, OsString)>> {
-    let secrets = read(data)?.into_iter();
-    Ok(secrets.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect())
+/// Says what is wrong with the file, if anything is.
+pub fn check(data: &Path) -> Result<()> {
+    read(data).map(drop)
+}
+
+/// What was put away for a server, as variables that its settings may name. Settings can be written by anybody whose world is
+/// imported: one that names another server's key, or sends its own to another host, gets nothing.
+pub fn variables(
+    data: &Path,
+    world: &str,
+    name: &str,
+    server: &McpServer,
+) -> Result<Vec<(OsString, OsString)>> {
+    let (prefix, here) = (prefix(world, name), place(server));
+    let secrets = read(data)?.into_iter().filter(|(variable, _)| variable.starts_with(&prefix));
+    let values = secrets.filter_map(|(variable, secret)| match secret {
+        Secret::Bound { value, place } => (place == here).then_some((variable, value)),
+        Secret::Unbound(value) => Some((variable, value)),
+    });
+    Ok(values.map(|(variable, value)| (variable.into(), value.into())).collect())
+}
+
+/// Who gets what is given to a server: a host, or a program, wherever it is when its name depends on a folder.
+fn place(server: &McpServer) -> String {
+    match &server.transport {
+        McpTransport::Stdio { command, cwd, .. } => {
+            let depends_on_folder = command.contains('/') && !command.starts_with('/');
+            match cwd.as_ref().filter(|_| depends_on_folder) {
+                Some(folder) => format!("program {command} in {folder}"),
+                None => format!("program {command}"),
+            }
+        }
+        McpTransport::Http { url, .. } => {
+            let parsed = reqwest::Url::parse(url).map(|url| url.origin());
+            // What cannot be read is like nothing else.
+            match parsed.ok().filter(|origin| origin.is_tuple()) {
+                Some(origin) => origin.ascii_serialization(),
+                None => url.clone(),
+            }
+        }
+    }
 }
 
 /// Puts away what looks like a secret and leaves its name in its place, a new one every time. Says which keys these were.
@@ -42,6 +93,7 @@ pub fn put_away(
 ) -> Result<Vec<String>> {
     let _held = hold(data)?;
     let mut secrets = read(data)?;
+    let place = place(server);
     let written = match &mut server.transport {
         McpTransport::Stdio { env, .. } => env,
         McpTransport::Http { headers, .. } => headers,
@@ -49,7 +101,8 @@ pub fn put_away(
     let mut names = Vec::new();
     for (key, value) in written.iter_mut().filter(|(key, value)| is_secret(key, value)) {
         let variable = variable(world, name, key, rand::random());
-        secrets.insert(variable.clone(), std::mem::take(value));
+        let secret = Secret::Bound { value: std::mem::take(value), place: place.clone() };
+        secrets.insert(variable.clone(), secret);
         *value = format!("${{{variable}}}");
         names.push(key.clone());
     }
@@ -199,7 +252,7 @@ mod tests {
         let written = serde_json::to_string(&one).unwrap();
         assert!(!written.contains(token), "{written}");
         assert!(written.contains("\"LANG\":\"C\"") && written.contains("${MY_KEY}"), "{written}");
-        let known = variables(data.path()).unwrap();
+        let known = variables(data.path(), "w", "git-hub", &one).unwrap();
         let (name, value) = &known[0];
         assert_eq!(value, token);
         assert!(written.contains(&format!("${{{}}}", name.to_str().unwrap())), "{written}");
@@ -211,7 +264,7 @@ mod tests {
         put_away(data.path(), "w", "git-hub", &mut other).unwrap();
         assert!(named(&other) != names, "an earlier one is not overwritten");
         let value = |name: &str| {
-            let known = variables(data.path()).unwrap().into_iter();
+            let known = variables(data.path(), "w", "git-hub", &one).unwrap().into_iter();
             known.filter(|(known, _)| known == name).map(|(_, value)| value).next()
         };
         assert_eq!(value(&names[0]).unwrap(), token);
@@ -232,14 +285,51 @@ mod tests {
             one
         });
         forget(data.path(), "w", "x", &named(&x)).unwrap();
-        assert_eq!(variables(data.path()).unwrap().len(), 1);
+        assert_eq!(variables(data.path(), "w", "x", &x).unwrap(), []);
+        assert_eq!(variables(data.path(), "w", "x_y", &x).unwrap().len(), 1);
+    }
+
+    fn at(url: &str) -> McpServer {
+        let token = ("Authorization".to_owned(), "Bearer sk-0123456789abcdef0123".to_owned());
+        McpServer::new(McpTransport::Http { url: url.to_owned(), headers: BTreeMap::from([token]) })
+    }
+
+    #[test]
+    fn a_key_goes_only_to_the_server_and_the_host_it_was_given_for() {
+        let data = tempfile::tempdir().unwrap();
+        let mut mine = at("https://mine.example/mcp");
+        put_away(data.path(), "w", "mine", &mut mine).unwrap();
+        let given = |world: &str, name: &str, server: &McpServer| {
+            variables(data.path(), world, name, server).unwrap().len()
+        };
+        assert_eq!(given("w", "mine", &mine), 1);
+        assert_eq!(given("w", "mine", &at("https://mine.example/other")), 1, "the same host");
+        for url in
+            ["https://evil.example/mcp", "http://mine.example/mcp", "https://mine.example:8/"]
+        {
+            assert_eq!(given("w", "mine", &at(url)), 0, "{url}");
+        }
+        assert_eq!(given("w", "other", &mine), 0);
+        assert_eq!(given("elsewhere", "mine", &mine), 0);
+        assert_eq!(given("w", "mine", &server(&[])), 0, "a program is no host");
+    }
+
+    #[test]
+    fn keys_of_an_earlier_version_still_go_to_their_server() {
+        let data = tempfile::tempdir().unwrap();
+        let name = variable("w", "mine", "KEY", 1);
+        fs::write(data.path().join(NAME), format!("{{\"{name}\": \"s3cret\"}}")).unwrap();
+        let one = server(&[]);
+        let known = variables(data.path(), "w", "mine", &one).unwrap();
+        assert_eq!(known, [(name.into(), "s3cret".into())]);
+        assert_eq!(variables(data.path(), "w", "other", &one).unwrap(), []);
     }
 
     #[test]
     fn a_broken_file_is_told_of_without_its_text() {
         let data = tempfile::tempdir().unwrap();
         fs::write(data.path().join(NAME), "{\n\"KEY\": sk-secret").unwrap();
-        let error = format!("{:#}", variables(data.path()).unwrap_err());
+        let error = format!("{:#}", check(data.path()).unwrap_err());
         assert!(error.contains("line 2") && !error.contains("sk-secret"), "{error}");
     }
 }

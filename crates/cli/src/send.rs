@@ -5,15 +5,18 @@
 mod deciding;
 mod descent;
 mod errand;
+mod leaving;
 
 use std::io::{IsTerminal as _, Read as _};
 
+use agent_world_server::Limits;
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
 use crate::place::{self, Which};
+use crate::screen::{Screen, Tone};
 use crate::signals::Signals;
 use crate::work;
 use errand::Errand;
@@ -74,8 +77,29 @@ enum Form {
 }
 
 pub async fn run(to: Whereabouts, wanted: Send) -> Result<Exit> {
-    let text = message(wanted.message.as_deref())?;
     let mut signals = Signals::listen()?;
+    let begun = tokio::select! {
+        biased;
+        _ = signals.next() => None,
+        begun = begin(to, wanted) => Some(begun?),
+    };
+    let Some((mut errand, text)) = begun else {
+        Screen::stderr().line(Tone::Plain, leaving::UNSENT)?;
+        return Ok(Exit::Failed);
+    };
+    let exit = errand.run(text, &mut signals).await;
+    tokio::select! {
+        biased;
+        () = errand.close() => {}
+        // Whoever says it again does not want to wait for that, either.
+        _ = signals.next() => {}
+    }
+    exit
+}
+
+/// All that comes before the message is posted.
+async fn begin(to: Whereabouts, wanted: Send) -> Result<(Errand, String)> {
+    let text = message(wanted.message).await?;
     let connection = Connection::open(to.clone(), Purpose::Work).await?;
     let which = Which::of(wanted.chat.as_ref(), wanted.new);
     let place = place::find(&connection, wanted.world.as_deref(), which).await?;
@@ -87,17 +111,17 @@ pub async fn run(to: Whereabouts, wanted: Send) -> Result<Exit> {
         (true, false) => Form::Objects,
         (true, true) => Form::Events,
     };
-    let mut errand = Errand::begin(to, connection, place, wanted.approve, form).await?;
-    let exit = errand.run(text, &mut signals).await;
-    errand.close().await;
-    exit
+    let errand = Errand::begin(to, connection, place, wanted.approve, form).await?;
+    Ok((errand, text))
 }
 
-fn message(given: Option<&str>) -> Result<String> {
+async fn message(given: Option<String>) -> Result<String> {
+    let is_piped = || !std::io::stdin().is_terminal();
     let text = match given {
-        Some("-") => read_input()?,
-        Some(text) => text.to_owned(),
-        None if !std::io::stdin().is_terminal() => read_input()?,
+        Some(text) if text != "-" => text,
+        // On a thread of its own: somebody may want to leave while nothing comes.
+        Some(_) => tokio::task::spawn_blocking(read_input).await??,
+        None if is_piped() => tokio::task::spawn_blocking(read_input).await??,
         None => String::new(),
     };
     if text.trim().is_empty() {
@@ -108,8 +132,19 @@ fn message(given: Option<&str>) -> Result<String> {
 }
 
 fn read_input() -> Result<String> {
+    // Whatever comes without an end must not fill the memory.
+    let longest = Limits::default().body_bytes as u64;
     let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes).context("the message cannot be read from stdin")?;
+    let mut input = std::io::stdin().lock().take(longest + 1);
+    input.read_to_end(&mut bytes).context("the message cannot be read from stdin")?;
+    if bytes.len() as u64 > longest {
+        let text = format!(
+            "the message on stdin is longer than a server takes ({} MiB); put it into a file in the \
+             world's working directory and ask an agent to read that",
+            longest >> 20
+        );
+        return Err(Usage(text).into());
+    }
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 

@@ -44,13 +44,15 @@ pub async fn run(data: DataFolder, wanted: Serve) -> Result<Exit> {
     let Some(session) = Session::work(data.clone()).await? else {
         return Err(in_use(&data).await);
     };
-    let server = Server::new(session.engine.clone(), options(&session, public_url));
+    let instance = running_server::instance();
+    let options = Options { instance: Some(instance.clone()), ..options(&session, public_url) };
+    let server = Server::new(session.engine.clone(), options);
     if let Err(refused) = server.may_listen(address).await {
         session.engine.shutdown().await;
         return Err(refused.into());
     }
     let is_first = demo_world::create_if_first(&session).await?;
-    let announcement = running_server::announce(&data, address)?;
+    let announcement = running_server::announce(&data, address, instance)?;
     let stopping = server.stopping().clone();
     let mut serving = tokio::spawn(server.clone().serve(listener));
     let url = running_server::url(address);

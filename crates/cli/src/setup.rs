@@ -141,10 +141,11 @@ pub fn tools(data: &DataFolder, running: &Path) -> Vec<Arc<dyn Tool>> {
 /// What starts and ends the MCP servers of worlds, with the keys that were put away for them.
 pub fn mcp_servers(data: &DataFolder) -> Result<mcp::Servers> {
     // Told now rather than when a server is started.
-    secrets::variables(data.path())?;
+    secrets::check(data.path())?;
     let path = data.path().to_owned();
-    let put_away = move || {
-        secrets::variables(&path).unwrap_or_else(|error| {
+    let put_away = move |server: mcp::Starting<'_>| {
+        let mcp::Starting { world, server: name, settings } = server;
+        secrets::variables(&path, world.as_str(), name, settings).unwrap_or_else(|error| {
             tracing::error!(error = format!("{error:#}"), "keys of MCP servers cannot be read");
             Vec::new()
         })

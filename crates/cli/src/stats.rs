@@ -102,9 +102,10 @@ const HEAD: [&str; 11] =
 
 fn table(screen: &mut Screen, of_world: &OfWorld) -> Result<()> {
     screen.line(Tone::Name, &format!("world {}", of_world.world_id))?;
-    screen.line(Tone::Quiet, &line(&HEAD.map(str::to_owned)))?;
+    let width = screen.columns().unwrap_or(usize::MAX);
+    screen.line(Tone::Quiet, &line(&HEAD.map(str::to_owned), width))?;
     for one in &of_world.tools {
-        screen.line(Tone::Plain, &line(&row(one)))?;
+        screen.line(Tone::Plain, &line(&row(one), width))?;
     }
     Ok(())
 }
@@ -129,13 +130,22 @@ fn row(one: &ToolUse) -> [String; 11] {
     ]
 }
 
-/// One line of the table, 98 characters wide.
-fn line(cells: &[String; 11]) -> String {
+/// What a line takes besides the names and the last day.
+const NUMBERS: usize = 57;
+const LAST: usize = 12;
+
+/// One line of the table, at most 100 characters wide. Where there is less room the last day goes first, then the names are
+/// shortened.
+fn line(cells: &[String; 11], width: usize) -> String {
     let [tool, agent, calls, ok, not, asked, yes, no, mean, max, last] = cells;
-    let (tool, agent) = (words::cut(tool, 17), words::cut(agent, 9));
+    let whole = NUMBERS + 18 + 10 + LAST;
+    let last = if width > whole { format!("  {last:>10}") } else { String::new() };
+    let missing = (NUMBERS + 18 + 10).saturating_sub(width.saturating_sub(1));
+    let (of_tool, of_agent) = (18 - missing.div_ceil(2).min(10), 10 - (missing / 2).min(5));
+    let (tool, agent) = (words::cut(tool, of_tool - 1), words::cut(agent, of_agent - 1));
     format!(
-        "{tool:<18}  {agent:<10}  {calls:>5}  {ok:>5}  {not:>4}  {asked:>5}  {yes:>4}  {no:>4}  \
-         {mean:>6}  {max:>6}  {last:>10}"
+        "{tool:<of_tool$}  {agent:<of_agent$}  {calls:>5}  {ok:>5}  {not:>4}  {asked:>5}  {yes:>4}  {no:>4}  \
+         {mean:>6}  {max:>6}{last}"
     )
 }
 
@@ -152,8 +162,11 @@ mod tests {
             10 => "2026-11-15".to_owned(),
             _ => "9999".to_owned(),
         });
-        let shown = line(&wide);
-        assert!(shown.chars().count() <= 100, "{} {shown}", shown.chars().count());
-        assert_eq!(line(&HEAD.map(str::to_owned)).chars().count(), shown.chars().count());
+        for width in [usize::MAX, 100, 99, 90, 80, 75] {
+            let shown = line(&wide, width);
+            let length = shown.chars().count();
+            assert!(length <= 100 && length < width, "{length} of {width}: {shown}");
+            assert_eq!(line(&HEAD.map(str::to_owned), width).chars().count(), length);
+        }
     }
 }

@@ -23,6 +23,10 @@ pub enum Command {
     /// Makes a token and prints it, this once
     Create(Create),
     /// The tokens there are
+    #[command(after_help = "\
+Examples:
+  agent-world token list
+  agent-world token list --json")]
     List {
         #[arg(long)]
         json: bool,
@@ -31,6 +35,12 @@ pub enum Command {
     ///
     /// Without any token a server lets in everybody on its machine. The last one cannot be taken back while a server runs
     /// that other machines reach.
+    #[command(
+        visible_alias = "delete",
+        after_help = "\
+Examples:
+  agent-world token revoke pipeline"
+    )]
     Revoke {
         /// Its name or its id
         #[arg(value_name = "NAME|ID")]

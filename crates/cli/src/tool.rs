@@ -4,12 +4,12 @@
 
 use agent_world_core::display::mask_text;
 use anyhow::{Result, anyhow};
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::connect::{Connection, Purpose, Whereabouts};
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
 use crate::{place, words};
 
@@ -47,7 +47,29 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    // What cannot be done is known by its name all the same: whoever tries it is told what they want.
+    #[command(hide = true)]
+    Create(Tried),
+    #[command(hide = true)]
+    Update(Tried),
+    #[command(hide = true)]
+    Delete(Tried),
 }
+
+/// Whatever was written behind a word that nothing can be done with.
+#[derive(Debug, Args)]
+pub struct Tried {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _all: Vec<String>,
+}
+
+const NOT_CREATED: &str = "tools are not created here, they come with MCP servers: `agent-world mcp add NAME -- PROGRAM` \
+                           adds one; clients bring tools of their own over HTTP";
+const NOT_UPDATED: &str = "a tool is what its maker says; who gets it is changed with `agent-world agent update ID --tools \
+                           NAMES`, and what it may do with `agent-world policy update`";
+const NOT_DELETED: &str = "a tool cannot be deleted; `agent-world agent update ID --tools NAMES` leaves it out, \
+                           `agent-world mcp remove NAME` takes out those of a server, and a `deny` rule in \
+                           `agent-world policy update` forbids it";
 
 /// A tool as the interface describes it, as far as it is shown.
 #[derive(Debug, Deserialize)]
@@ -73,13 +95,29 @@ struct Approval {
 }
 
 pub async fn run(to: Whereabouts, wanted: Tool) -> Result<Exit> {
+    if let Some(instead) = wanted.instead() {
+        return Err(Usage(instead.to_owned()).into());
+    }
     let connection = Connection::open(to, Purpose::VisitWithServers).await?;
     let done = match wanted {
+        Tool::Create(_) | Tool::Update(_) | Tool::Delete(_) => Ok(()),
         Tool::List { world, json } => list(&connection, world.as_deref(), json).await,
         Tool::Show { name, world, json } => show(&connection, world.as_deref(), &name, json).await,
     };
     connection.close().await;
     done.map(|()| Exit::Done)
+}
+
+impl Tool {
+    /// What to do where this cannot be done.
+    fn instead(&self) -> Option<&'static str> {
+        match self {
+            Self::List { .. } | Self::Show { .. } => None,
+            Self::Create(_) => Some(NOT_CREATED),
+            Self::Update(_) => Some(NOT_UPDATED),
+            Self::Delete(_) => Some(NOT_DELETED),
+        }
+    }
 }
 
 /// The tools of a world and its id. Says which MCP server gave none: a list must not pass for whole.
@@ -116,7 +154,7 @@ async fn list(connection: &Connection, world: Option<&str>, json: bool) -> Resul
         let asks = if tool.approval.required { "ask" } else { "allow" };
         let (does, line) = (tool.effect(), tool.first_line());
         let line = format!("{name:<NAME$} {source:<SOURCE$} {asks:<5}  {does:<11}  {line}");
-        screen.line(Tone::Plain, &line)?;
+        screen.row(Tone::Plain, &line)?;
     }
     if !json {
         let text = format!(

@@ -2,12 +2,15 @@
 //! Called by `main`. Finds whoever answers and hands over to `agent_world_terminal`; takes the work on the store over when the
 //! process that did it is gone.
 
+use std::convert::Infallible;
 use std::io::{IsTerminal as _, stdin, stdout};
 use std::time::Duration;
 
+use agent_world_core::display::reveal_line;
 use agent_world_terminal::tui;
 use anyhow::Result;
 use clap::Args;
+use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::connect::{Connection, Purpose, Whereabouts};
@@ -20,7 +23,8 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 On the left are all worlds and their chats, on the right what waits for your permission; a narrow terminal opens both over
-the conversation. `?` shows every key. Quitting leaves what waits waiting.
+the conversation. `?` shows every key and command. Quitting leaves what waits waiting; a decision that could not be delivered
+by then is named, and the exit code is 1.
 
 Examples:
   agent-world tui
@@ -38,7 +42,7 @@ pub async fn run(to: Whereabouts, wanted: Tui) -> Result<Exit> {
             "`agent-world tui` needs a terminal; `agent-world chat` and `agent-world send` do not";
         return Err(Usage(usage.to_owned()).into());
     }
-    let mut connection = Connection::open(to, Purpose::Work).await?;
+    let connection = Connection::open(to, Purpose::Work).await?;
     let world = match (place::world(&connection, wanted.world.as_deref()).await, &wanted.world) {
         (Ok(world), _) => Some(world.id),
         // There may be none yet, or several: then the list shows which.
@@ -49,20 +53,27 @@ pub async fn run(to: Whereabouts, wanted: Tui) -> Result<Exit> {
         }
     };
     let client = connection.client.clone();
-    let ended = watch(&mut connection, tui::run(client, world)).await;
-    connection.close().await;
-    ended.map(|()| Exit::Done)
+    // In a task of its own: what is on the screen never waits for the store.
+    let (over, ends) = oneshot::channel();
+    let watching = tokio::spawn(watch(connection, ends));
+    let ended = tui::run(client, world).await;
+    drop(over);
+    watching.await?.close().await;
+    let left = ended?;
+    for line in &left {
+        eprintln!("{}", reveal_line(line));
+    }
+    Ok(if left.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
-/// Runs the view, and meanwhile takes the work over if there is nobody else to do it.
-async fn watch(connection: &mut Connection, view: impl Future<Output = Result<()>>) -> Result<()> {
+/// Takes the work over when there is nobody else to do it, until the view has ended. Gives the connection back then.
+async fn watch(mut connection: Connection, mut ends: oneshot::Receiver<Infallible>) -> Connection {
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    tokio::pin!(view);
     loop {
         tokio::select! {
             biased;
-            ended = &mut view => return ended,
+            _ = &mut ends => return connection,
             _ = look.tick() => {
                 if let Err(error) = connection.take_over().await {
                     tracing::warn!(error = format!("{error:#}"), "the work cannot be taken over");

@@ -37,3 +37,24 @@ pub fn first_with_key(data: &DataFolder) -> Result<Option<(String, String)>> {
     let first = USUAL.iter().find(|(vendor, _)| has_key(vendor));
     Ok(first.and_then(|(vendor, _)| Some(((*vendor).to_owned(), of(vendor)?))))
 }
+
+#[cfg(test)]
+mod tests {
+    use agent_world_llm::Capabilities;
+
+    use super::*;
+
+    /// A model whose name was mistyped, or that the tables have forgotten, is like one that nobody knows.
+    #[test]
+    fn every_usual_model_is_one_that_the_tables_of_its_vendor_know() {
+        for (vendor, model) in USUAL {
+            assert!(vendors::is_known(vendor), "{vendor}");
+            let known = Capabilities::of(vendor, model);
+            assert!(known.tools, "{vendor}/{model} cannot use tools");
+            // Of those that hand on to others the tables say nothing.
+            let hands_on = ["together", "openrouter"].contains(vendor);
+            let unknown = Capabilities::of(vendor, "a-model-that-nobody-makes");
+            assert!(hands_on || known != unknown, "{vendor}/{model} is in no table");
+        }
+    }
+}

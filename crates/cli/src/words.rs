@@ -3,8 +3,9 @@
 
 use agent_world_core::config::{Sandbox, SandboxMode};
 use agent_world_core::display::{compact, mask_secrets, mask_text, reveal_line};
-use agent_world_core::policy::{Annotations, Match, Preset, Test};
 use serde_json::Value;
+
+pub use agent_world_terminal::permissions::{permitted, preset};
 
 /// Characters of a line that only reminds of something.
 const LINE: usize = 120;
@@ -58,54 +59,6 @@ pub fn count(number: usize, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),
         number => format!("{number} {thing}s"),
-    }
-}
-
-/// The calls a permission covers, of which secrets were masked by whoever told of it.
-pub fn permitted(tool: &str, matches: &[Match]) -> String {
-    let conditions: Vec<String> = matches
-        .iter()
-        .map(|one| {
-            let place = if one.pointer.is_empty() { "arguments" } else { one.pointer.as_str() };
-            match &one.test {
-                Test::Equals(value) => format!("{place} = {}", compact(value)),
-                Test::Glob(pattern) => format!("{place} like {}", shortened(pattern)),
-                Test::Regex(expression) => format!("{place} matching {}", shortened(expression)),
-                Test::Command(pattern) => {
-                    let words = [std::slice::from_ref(&pattern.program), &pattern.parameters];
-                    format!("command `{}`", excerpt(&words.concat().join(" ")))
-                }
-                Test::Paths(pattern) => format!("paths in {}", excerpt(&pattern.within.join(", "))),
-                Test::Annotations(asked) => format!("a tool that is {}", declared(asked)),
-            }
-        })
-        .collect();
-    match conditions.as_slice() {
-        [] => format!("any {tool}"),
-        conditions => format!("{tool} with {}", conditions.join(" and ")),
-    }
-}
-
-fn declared(asked: &Annotations) -> String {
-    let asked = [
-        ("read-only", asked.read_only),
-        ("destructive", asked.destructive),
-        ("idempotent", asked.idempotent),
-    ];
-    let named = asked.into_iter().filter_map(|(name, asked)| {
-        asked.map(|yes| if yes { name.to_owned() } else { format!("not {name}") })
-    });
-    named.collect::<Vec<_>>().join(" and ")
-}
-
-/// What a preset does, in a few words.
-pub fn preset(preset: Preset) -> &'static str {
-    match preset {
-        Preset::ReadOnly => "tools that only read are as they declare, everything else is denied",
-        Preset::Ask => "what each tool declares",
-        Preset::Trusted => {
-            "tools that do not destroy are allowed, of servers and clients those that only read"
-        }
     }
 }
 

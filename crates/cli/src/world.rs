@@ -204,7 +204,7 @@ async fn list(connection: &Connection, json: bool) -> Result<()> {
         let agents: Vec<&str> = world.agents.iter().map(|agent| agent.id.as_str()).collect();
         let chats = words::count(chats, "chat");
         let text = format!("{}  {}: {}; {chats}", world.id, world.name, agents.join(", "));
-        screen.line(Tone::Plain, &text)?;
+        screen.row(Tone::Plain, &text)?;
     }
     if is_empty && !json {
         let text = "there is no world yet; `agent-world chat` makes a demo world, \

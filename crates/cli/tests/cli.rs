@@ -14,6 +14,8 @@ mod home;
 #[path = "cli/pty.rs"]
 mod pty;
 
+#[path = "cli/answering.rs"]
+mod answering;
 #[path = "cli/whoever.rs"]
 mod whoever;
 
@@ -21,6 +23,8 @@ mod whoever;
 mod answers;
 #[path = "cli/approvals.rs"]
 mod approvals;
+#[path = "cli/asking.rs"]
+mod asking;
 #[path = "cli/auditing.rs"]
 mod auditing;
 #[path = "cli/both.rs"]
@@ -31,12 +35,18 @@ mod chat;
 mod commands;
 #[path = "cli/doctor.rs"]
 mod doctor;
+#[path = "cli/finding.rs"]
+mod finding;
 #[path = "cli/first_use.rs"]
 mod first_use;
 #[path = "cli/init.rs"]
 mod init;
+#[path = "cli/leaving.rs"]
+mod leaving;
 #[path = "cli/log.rs"]
 mod log;
+#[path = "cli/lossy.rs"]
+mod lossy;
 #[path = "cli/manual.rs"]
 mod manual;
 #[path = "cli/mcp.rs"]
@@ -45,6 +55,8 @@ mod mcp;
 mod policy;
 #[path = "cli/processes.rs"]
 mod processes;
+#[path = "cli/program.rs"]
+mod program;
 #[path = "cli/readme.rs"]
 mod readme;
 #[path = "cli/send.rs"]
@@ -65,5 +77,7 @@ mod transfer;
 mod tui;
 #[path = "cli/watching.rs"]
 mod watching;
+#[path = "cli/width.rs"]
+mod width;
 #[path = "cli/worlds.rs"]
 mod worlds;

@@ -16,6 +16,10 @@ use crate::item::{Part, Reply, Usage};
 use crate::policy::{Match, Preset};
 use crate::sender::Sender;
 
+/// How a reason for a denial begins where a program denied by itself, because nobody was there. Agents are told so: it was not
+/// a person who did not want it.
+pub const UNATTENDED: &str = "nobody was there to decide";
+
 /// A command with the time and random bits it is decided by.
 #[derive(Clone, Debug)]
 pub struct Input {

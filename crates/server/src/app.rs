@@ -31,6 +31,8 @@ pub struct Options {
     pub data_folder: Option<PathBuf>,
     /// How people reach the server, such as `https://agents.example.com`; otherwise where it listens is taken for it.
     pub public_url: Option<String>,
+    /// What tells this server from any other, where somebody must know that they talk to this one; told by `/healthz`.
+    pub instance: Option<String>,
     /// What runs the MCP servers of worlds: the same that the engine has as a source of tools.
     pub mcp: Option<Arc<mcp::Servers>>,
     /// Where keys are kept that somebody writes into the settings of a server. Without it they are refused.
@@ -46,6 +48,7 @@ pub(crate) struct App {
     pub workspace: Option<PathBuf>,
     pub data_folder: Option<PathBuf>,
     public_url: Option<String>,
+    pub instance: Option<String>,
     /// Where it listens, once it does.
     address: OnceLock<SocketAddr>,
     pub mcp: Option<Arc<mcp::Servers>>,
@@ -74,6 +77,7 @@ impl App {
             workspace: options.workspace,
             data_folder: options.data_folder,
             public_url: options.public_url,
+            instance: options.instance,
             address: OnceLock::new(),
             mcp: options.mcp,
             secrets: options.secrets,

@@ -3,13 +3,14 @@
 //! Both forms say the same, byte for byte: one function tells what an event of the log means to a client (`tell`),
 //! from what never changes afterwards (`facts`), and it is encoded once (`telling`). The log is the only memory:
 //!
-//! - a page is read from it, from any number on (`page`);
+//! - a page is read from it, from any number on (`page`) or back from it (`backwards`);
 //! - a stream reads it up to its end and then goes on with what the hub hands to all (`follow`, `hub`).
 //!
 //! A stream ends when its chat or world is deleted, when its reader is too slow, and when the server stops; whoever
 //! comes back with the number of the last event it has seen gets every later one, once and in order. Nothing here
 //! decides a rule or changes anything.
 
+mod backwards;
 mod facts;
 mod follow;
 mod frame;
@@ -63,6 +64,9 @@ pub(crate) fn last_id_of(position: u64) -> u64 {
 struct Wanted {
     /// The number of the last event that is known; those after it are told.
     after: Option<u64>,
+    /// Instead of `after`, for pages: the last events before this number. A number beyond all gives the newest; `next` leads
+    /// back, and is null where the log begins.
+    before: Option<u64>,
     /// How many events a page has; 100 unless said, at most 1000. Streams have no such limit.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
@@ -169,11 +173,21 @@ async fn answer(
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
     let types = wanted.types.as_deref().map_or(Ok(Types::ALL), Types::read)?;
-    let after = last_seen(headers)?.or(wanted.after).map_or(Number::START, Number);
-    if wants_stream(headers) {
+    let last_seen = last_seen(headers)?.or(wanted.after);
+    let is_stream = wants_stream(headers);
+    if wanted.before.is_some() && (last_seen.is_some() || is_stream) {
+        let detail = "`before` is for pages, and in place of `after`; leave one of them out";
+        return Err(Problem::unprocessable("query_invalid", detail).with("field", "before"));
+    }
+    let after = last_seen.map_or(Number::START, Number);
+    if is_stream {
         return follow::follow(&app.events, topic, types, after).await;
     }
     topic.check(app.events.store()).await?;
+    if let Some(before) = wanted.before {
+        let (before, limit) = (Number(before), shared::limit(wanted.limit));
+        return backwards::read(&app.events, &topic, types, before, limit).await;
+    }
     page::read(&app.events, &topic, types, after, shared::limit(wanted.limit)).await
 }
 

@@ -10,7 +10,7 @@ mod names;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::IntoResponse;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -26,14 +26,23 @@ use crate::problem::Problem;
 /// The text format of OpenMetrics, which Prometheus reads.
 const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// Which server answers.
+const INSTANCE: HeaderName = HeaderName::from_static("agent-world-instance");
+
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz)).routes(routes!(numbers))
 }
 
-/// Whether the process answers at all.
-#[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, body = String)))]
-async fn healthz() -> &'static str {
-    "ok\n"
+/// Whether the process answers at all, and which one it is.
+#[utoipa::path(get, path = "/healthz", tag = "operations", responses(
+    (status = 200, body = String, headers(
+        ("agent-world-instance" = String, description = "The `instance` that the server wrote into its `server.json`; another with every start."),
+    )),
+))]
+async fn healthz(State(app): State<Arc<App>>) -> impl IntoResponse {
+    let instance = app.instance.as_deref().and_then(|instance| instance.parse().ok());
+    let headers: HeaderMap = instance.map(|instance| (INSTANCE, instance)).into_iter().collect();
+    (headers, "ok\n")
 }
 
 /// Whether the server takes work: the store answers, and it is not about to stop.

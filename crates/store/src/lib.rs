@@ -66,6 +66,13 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, Error>;
+    /// The last stored events up to a position, in order. Fewer than the limit only where the log begins.
+    async fn last_events(
+        &self,
+        scope: &Scope,
+        until: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, Error>;
     /// Events of one chat after a number of its own log, in order: for whoever knows where in it something stands.
     async fn log(&self, chat: &ChatId, after: u64, limit: usize)
     -> Result<Vec<StoredEvent>, Error>;

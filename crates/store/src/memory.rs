@@ -198,6 +198,15 @@ impl Store for Memory {
         self.read("events", |data| data.events(scope, after, limit))
     }
 
+    async fn last_events(
+        &self,
+        scope: &Scope,
+        until: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, Error> {
+        self.read("last_events", |data| data.last_events(scope, until, limit))
+    }
+
     async fn log(
         &self,
         chat: &ChatId,

@@ -20,6 +20,7 @@ use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent_world_core::Timestamp;
 use agent_world_core::audit::Statistics;
@@ -46,6 +47,9 @@ use crate::types::{
 };
 
 pub use self::connection::Options;
+
+/// Longer than anybody takes to look whether a store is worked on.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The schema of the files this program writes.
 pub const SCHEMA: u32 = schema::KNOWN;
@@ -121,11 +125,22 @@ impl Sqlite {
     }
 }
 
-/// Takes the exclusive lock of a store's worker.
-fn lock(path: &Path) -> Result<File, Error> {
+/// Whether a process works on the store now. Another may begin at any moment.
+pub fn is_worked_on(path: &Path) -> bool {
+    // Shared, and let go of at once: who looks must not keep anybody from working.
+    let held = File::open(lock_of(path)).map(|file| file.try_lock_shared());
+    matches!(held, Ok(Err(TryLockError::WouldBlock)))
+}
+
+fn lock_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".lock");
-    let name = PathBuf::from(name);
+    PathBuf::from(name)
+}
+
+/// Takes the exclusive lock of a store's worker.
+fn lock(path: &Path) -> Result<File, Error> {
+    let name = lock_of(path);
     let unavailable =
         |error| Error::Unavailable(format!("{} cannot be locked: {error}", name.display()));
     let file = File::options()
@@ -134,7 +149,12 @@ fn lock(path: &Path) -> Result<File, Error> {
         .write(true)
         .open(&name)
         .map_err(unavailable)?;
-    match file.try_lock() {
+    let held = file.try_lock().or_else(|_| {
+        // Somebody may only have looked.
+        std::thread::sleep(LOOK);
+        file.try_lock()
+    });
+    match held {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::InUse { path: path.display().to_string() }),
         Err(TryLockError::Error(error)) => Err(unavailable(error)),
@@ -187,6 +207,16 @@ impl Store for Sqlite {
     ) -> Result<Vec<StoredEvent>, Error> {
         let scope = scope.clone();
         self.read(move |connection| queries::events(connection, &scope, after, limit)).await
+    }
+
+    async fn last_events(
+        &self,
+        scope: &Scope,
+        until: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, Error> {
+        let scope = scope.clone();
+        self.read(move |connection| queries::last_events(connection, &scope, until, limit)).await
     }
 
     async fn log(

@@ -137,6 +137,27 @@ impl Composer {
         }
     }
 
+    // For whoever draws other things beside it.
+
+    /// Whether candidates are offered, so that keys choose among them.
+    pub fn is_completing(&self) -> bool {
+        self.popup.is_some()
+    }
+
+    /// Shows or hides the cursor.
+    pub fn focus(&mut self, has_focus: bool) {
+        let cursor = if has_focus { self.theme.selected() } else { self.theme.plain() };
+        self.area.set_cursor_style(cursor);
+    }
+
+    /// What to say where nothing is written.
+    pub fn invite(&mut self, words: &str) {
+        if self.area.placeholder_text() != words {
+            self.area.set_placeholder_text(words);
+            self.area.set_placeholder_style(self.theme.quiet());
+        }
+    }
+
     // Completion.
 
     fn complete(&mut self, words: &Words) -> Typed {
@@ -231,10 +252,16 @@ impl Popup {
             return Line::default();
         };
         let style = if row == self.chosen { theme.selected() } else { theme.plain() };
+        // What each is about stands in one column, whichever are shown.
+        let widest = self.completion.candidates.iter().map(|one| one.text.width()).max();
+        let gap = " ".repeat(widest.unwrap_or(0).saturating_sub(candidate.text.width()) + 1);
+        let more = self.completion.candidates.len().saturating_sub(row + 1);
+        let is_last = row + 1 == self.shown().end && more > 0;
+        let more = if is_last { format!("  … {more} more") } else { String::new() };
         Line::from(vec![
             Span::raw("  "),
             Span::styled(candidate.text.clone(), style),
-            Span::styled(format!(" {}", candidate.about), theme.quiet()),
+            Span::styled(format!("{gap}{}{more}", candidate.about), theme.quiet()),
         ])
     }
 }

@@ -9,12 +9,14 @@ use std::collections::HashMap;
 
 use agent_world_client::Heard;
 use agent_world_client::wire::{
-    Activity, Call, Changed, Chat, Message, News, Notice, Output, Phase, Piece, Role, Stream, World,
+    Activity, Call, Changed, Chat, Event, Message, News, Notice, Output, Phase, Piece, Role,
+    Stream, World,
 };
+use agent_world_core::Timestamp;
 use serde_json::Value;
 
 pub use entry::{Block, Entry, Said, SaidState, Tail};
-pub use load::{Loaded, load, load_before};
+pub use load::{Loaded, load, load_before, load_with_notices};
 
 /// The name of the call that stands for a request for approval in the list of messages.
 const REQUEST: &str = "client.requestApproval";
@@ -42,6 +44,16 @@ impl Conversation {
 
     pub fn entry(&self, id: &str) -> Option<&Entry> {
         self.entries.get(*self.places.get(id)?)
+    }
+
+    /// Whether something that was heard is about this chat.
+    pub fn is_about(&self, heard: &Heard) -> bool {
+        match heard {
+            Heard::Event(event) => event.chat_id.as_deref() == Some(self.chat.id.as_str()),
+            Heard::Piece(piece) => piece.chat_id == self.chat.id,
+            Heard::Output(output) => output.chat_id == self.chat.id,
+            Heard::Lost(_) | Heard::Back => false,
+        }
     }
 
     /// Takes in what was heard of this chat. Returns the entries that are new or different, by their place.
@@ -202,6 +214,50 @@ impl Conversation {
         vec![self.place(&id, || told)]
     }
 
+    /// Takes in what was told earlier and is no message: what the runtime said, and that a reply broke off. It is put where it
+    /// was among the entries there are; what was before all of them is left out.
+    pub(crate) fn recall(&mut self, event: &Event) {
+        let entry = match &event.news {
+            News::Notice(notice) if notice.code != "title" && notice.message_id.is_none() => {
+                let id = format!("notice {}", event.seq);
+                Entry::Notice { id, text: notice.text.clone(), at: event.at.clone() }
+            }
+            News::Stream(stream) if stream.phase == Phase::Error => {
+                let mut said = Said::begun(&stream.message_id, &stream.agent_id, &event.at);
+                said.end(stream, &event.at);
+                Entry::Said(said)
+            }
+            _ => return,
+        };
+        if self.places.contains_key(entry.id()) {
+            return;
+        }
+        let at = moment(&event.at);
+        let earlier = self.entries.iter().rposition(|one| moment(one.at()) <= at);
+        let place = match (earlier, self.entries.is_empty()) {
+            (Some(place), _) => place + 1,
+            (None, true) => 0,
+            (None, false) => return,
+        };
+        self.entries.insert(place, entry);
+        self.find_places();
+    }
+
+    /// A reply that broke off and of which nothing is known but that: what was heard of it before is kept.
+    pub(crate) fn remember(&mut self, before: &Conversation) {
+        for entry in &mut self.entries {
+            if let Entry::Said(said) = entry
+                && said.text.is_empty()
+                && matches!(said.state, SaidState::BrokenOff(_))
+                && let Some(Entry::Said(heard)) = before.entry(&said.id)
+            {
+                said.text.clone_from(&heard.text);
+                said.reasoning.clone_from(&heard.reasoning);
+                said.version = heard.version + 1;
+            }
+        }
+    }
+
     fn changed(&mut self, changed: &Changed) -> Vec<usize> {
         match (changed.entity.as_str(), changed.from.as_deref()) {
             ("message", Some(from)) => {
@@ -252,6 +308,11 @@ impl Conversation {
         self.places.insert(id.to_owned(), place);
         place
     }
+}
+
+/// What nobody knows the time of comes first: it cannot be what something else follows.
+fn moment(at: &str) -> Option<Timestamp> {
+    at.parse().ok()
 }
 
 #[cfg(test)]

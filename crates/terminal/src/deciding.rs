@@ -7,7 +7,7 @@ mod command;
 mod form;
 mod input;
 mod prompt;
-mod rules;
+pub mod rules;
 
 use std::time::{Duration, Instant};
 
@@ -81,7 +81,12 @@ impl Deciding {
 
     /// Whether it appeared too short a time ago for a key to be an answer.
     pub fn is_fresh(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.since) < UNREAD || self.is_in_text(now)
+        self.is_unread(now) || self.is_in_text(now)
+    }
+
+    /// Whether it appeared too short a time ago for anybody to have read it.
+    pub fn is_unread(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.since) < UNREAD
     }
 
     /// Whether somebody is typing something that is no answer.
@@ -92,6 +97,11 @@ impl Deciding {
     /// Whether text is being typed, so that every key belongs to it.
     pub fn is_typing(&self) -> bool {
         matches!(self.step, Step::Reason(_) | Step::Arguments(_) | Step::Fields(_))
+    }
+
+    /// Whether the first choice is still to be made, so that leaving loses nothing.
+    pub fn is_choosing(&self) -> bool {
+        matches!(self.step, Step::Choice)
     }
 
     /// A key that was pressed at a moment: one that could not have been an answer yet means nothing, and neither does one in

@@ -11,5 +11,9 @@ pub mod composer;
 pub mod conversation;
 pub mod deciding;
 pub mod markdown;
+pub mod permissions;
 pub mod theme;
 pub mod tui;
+
+#[cfg(test)]
+mod scripted;

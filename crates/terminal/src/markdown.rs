@@ -15,7 +15,7 @@ use ratatui::text::{Line, Span, Text};
 
 use crate::theme::Theme;
 
-pub use code::{Highlighter, changes, highlighted};
+pub use code::{Highlighter, changes, highlighted, prepare};
 pub use stream::Lines;
 pub use wrap::{Break, Spans, columns, wrap};
 

@@ -2,7 +2,9 @@
 //! Started by the command `tui`. The loop here is thin: messages go into the state, effects come out and are performed by
 //! tasks, and at most thirty times a second what changed is drawn. It never waits for anything but the next message.
 
+mod arranging;
 mod chats;
+mod commands;
 mod composer;
 mod details;
 mod draw;
@@ -15,6 +17,9 @@ mod log;
 mod message;
 mod mouse;
 mod news;
+#[doc(hidden)]
+pub mod rehearsal;
+mod sent;
 mod state;
 mod transcript;
 mod tree;
@@ -32,6 +37,10 @@ mod small_screen_tests;
 mod stage;
 #[cfg(test)]
 mod state_tests;
+#[cfg(test)]
+mod trouble_tests;
+#[cfg(test)]
+mod writing_tests;
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
@@ -43,7 +52,7 @@ use crossterm::event::{Event, EventStream};
 use futures::StreamExt as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use self::effects::Worker;
 use self::guard::Guard;
@@ -57,12 +66,15 @@ const BEAT: Duration = Duration::from_millis(250);
 const WAITING: usize = 1_024;
 /// Messages that are taken in before the keyboard is looked at again.
 const AT_ONCE: usize = 256;
+/// How long what was decided is waited for when somebody leaves.
+const LEAVING: Duration = Duration::from_secs(2);
 
-/// Runs until the person leaves, or the system ends the program.
+/// Runs until the person leaves, or the system ends the program. Returns what they wanted and what was not done by then, one
+/// on a line, to be said where the terminal is theirs again.
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub async fn run(client: Client, world: Option<String>) -> Result<()> {
+pub async fn run(client: Client, world: Option<String>) -> Result<Vec<String>> {
     let start = Start {
         place: client.place(),
         world,
@@ -74,9 +86,35 @@ pub async fn run(client: Client, world: Option<String>) -> Result<()> {
     let (sender, messages) = mpsc::channel(WAITING);
     let mut worker = Worker::new(client, sender);
     worker.follow();
+    // Otherwise the first code that is shown would hold up a frame. Nobody waits for it, not even who leaves at once.
+    drop(std::thread::spawn(crate::markdown::prepare));
     let guard = Guard::enter().context("the terminal cannot be used")?;
     let mut view = View { state: State::new(start), worker, guard, drawn: None };
-    view.live(messages, &mut ends).await
+    let mut messages = messages;
+    view.live(&mut messages, &mut ends).await?;
+    let View { state, worker, guard, .. } = view;
+    drop(guard);
+    Ok(leave(state, worker, messages).await)
+}
+
+/// Waits a moment for the answers to what was decided; what has none by then is not known to be done.
+async fn leave(
+    mut state: State,
+    worker: Worker,
+    mut messages: mpsc::Receiver<Message>,
+) -> Vec<String> {
+    let answered = async {
+        while !state.left_behind().is_empty() {
+            match messages.recv().await {
+                Some(message) => drop(state.update(message)),
+                None => break,
+            }
+        }
+    };
+    // Late is as good as never: then it is told.
+    timeout(LEAVING, answered).await.ok();
+    drop(worker);
+    state.left_behind()
 }
 
 struct View {
@@ -95,7 +133,11 @@ enum Course {
 }
 
 impl View {
-    async fn live(&mut self, mut messages: mpsc::Receiver<Message>, ends: &mut Ends) -> Result<()> {
+    async fn live(
+        &mut self,
+        messages: &mut mpsc::Receiver<Message>,
+        ends: &mut Ends,
+    ) -> Result<()> {
         let mut input = EventStream::new();
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -115,7 +157,7 @@ impl View {
                     continue;
                 }
                 message = messages.recv() => match message {
-                    Some(message) => self.take(message, &mut messages),
+                    Some(message) => self.take(message, messages),
                     None => Course::Over,
                 },
                 _ = beat.tick() => self.update(Message::Tick(Timestamp::now())),

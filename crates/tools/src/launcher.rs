@@ -8,8 +8,9 @@
 #[cfg(target_os = "linux")]
 pub(crate) mod family;
 #[cfg(target_os = "linux")]
-pub(crate) mod message;
+mod lookup;
 #[cfg(target_os = "linux")]
+pub(crate) mod message;
 mod peer;
 #[cfg(target_os = "linux")]
 pub(crate) mod record;

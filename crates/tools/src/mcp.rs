@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_world_core::Timestamp;
-use agent_world_core::config::World;
+use agent_world_core::config::{McpServer, World};
 use agent_world_core::ids::WorldId;
 use async_trait::async_trait;
 use tokio::time::timeout;
@@ -63,8 +63,17 @@ pub enum Protocol {
     Newer,
 }
 
-/// Where variables come from that may change while the program runs.
-pub type Variables = Arc<dyn Fn() -> Vec<(OsString, OsString)> + Send + Sync>;
+/// A server that is about to be started.
+#[derive(Clone, Copy, Debug)]
+pub struct Starting<'a> {
+    pub world: &'a WorldId,
+    pub server: &'a str,
+    pub settings: &'a McpServer,
+}
+
+/// Where variables come from that may change while the program runs: those that are kept for the server which is asked about,
+/// and no other's. Settings may come from anywhere, and name what they like.
+pub type Variables = Arc<dyn Fn(Starting<'_>) -> Vec<(OsString, OsString)> + Send + Sync>;
 
 /// What an embedder can set about all servers.
 #[derive(Clone)]
@@ -110,9 +119,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What `${NAME}` stands for now.
-    fn variables(&self) -> Vec<(OsString, OsString)> {
-        let put_away = self.put_away.as_ref().map(|read| read()).unwrap_or_default();
+    /// What `${NAME}` stands for now, in the settings of a server.
+    fn variables(&self, server: Starting<'_>) -> Vec<(OsString, OsString)> {
+        let put_away = self.put_away.as_ref().map(|read| read(server)).unwrap_or_default();
         put_away.into_iter().chain(self.environment.iter().cloned()).collect()
     }
 }

@@ -1,9 +1,10 @@
 //! Shows a request: what a person must see before deciding.
-//! Used by `approvals show`. Everything it shows was made visible and masked by the server; decides nothing.
+//! Used by `approvals show` and by `chat` without a terminal. Everything it shows was made visible and masked by the server; decides nothing.
 
 use std::io;
 
 use agent_world_client::wire::{Approval, Reach, Role};
+use agent_world_terminal::deciding::rules;
 use serde_json::Value;
 
 use crate::screen::{Screen, Tone};
@@ -19,17 +20,18 @@ pub fn show(screen: &mut Screen, approval: &Approval) -> io::Result<()> {
     }
     let text = format!("{}: {}", approval.id, phrases::state(approval));
     screen.line(Tone::Question, &text)?;
-    match &approval.form {
-        Some(form) => present_form(screen, approval, form),
-        None => present(screen, approval),
-    }
+    present(screen, approval)
 }
 
 /// Who, what exactly, where, and which permissions can be given.
-fn present(screen: &mut Screen, approval: &Approval) -> io::Result<()> {
+pub fn present(screen: &mut Screen, approval: &Approval) -> io::Result<()> {
+    if let Some(form) = &approval.form {
+        return present_form(screen, approval, form);
+    }
     screen.shown(Tone::Plain, &format!("  {} asks: {}", approval.agent_id, approval.message))?;
     if let Some(voided) = &approval.voided {
-        let earlier = voided.get("approval").and_then(Value::as_str).unwrap_or_default();
+        let earlier =
+            voided.get("approval").and_then(Value::as_str).unwrap_or("an earlier request");
         screen.line(Tone::Warning, &format!("  {earlier} was approved, but since then:"))?;
         let changes = voided.get("changes").and_then(Value::as_array);
         for change in changes.into_iter().flatten().filter_map(Value::as_str) {
@@ -55,8 +57,10 @@ fn present(screen: &mut Screen, approval: &Approval) -> io::Result<()> {
     for (number, suggestion) in (1..).zip(&approval.suggested_matches) {
         screen.line(Tone::Quiet, &format!("    {number} {}", suggestion.label))?;
     }
-    if !approval.offers(Reach::Always) {
+    if !rules::is_whole(approval) {
         screen.line(Tone::Warning, "  not shown in full: `always` is not offered")?;
+    } else if !rules::offers(approval, Reach::Always) {
+        screen.line(Tone::Quiet, "  `always` is not offered")?;
     }
     Ok(())
 }

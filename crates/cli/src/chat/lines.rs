@@ -8,16 +8,19 @@ use std::collections::HashSet;
 
 use agent_world_client::wire::{
     Activity, Approval, ApprovalState, Chat, Decision, Event, Message, NewMessage, News,
-    OnApproval, Page, Posted, Role,
+    OnApproval, Page, Posted, Reach, Role,
 };
 use agent_world_client::{Client, Error, Following, Heard, Path};
+use agent_world_runtime::{Environment as _, System};
+use agent_world_terminal::chat::{address, insist, lasts, released};
 use anyhow::Result;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use super::input::{Input, Line};
 use super::opening::{self, Opening};
-use super::question::{self, Question, Questions, Reading, Step};
+use super::question::{self, Questions, Reading, Step};
 use super::telling::Telling;
 use super::{FINISHING, LOOK, TAKEN_OVER, say_goodbye, waiting_in};
 use crate::connect::Connection;
@@ -28,7 +31,7 @@ use crate::signals::{Sign, Signals};
 use crate::work;
 
 /// The call that stands for a request in the list of messages.
-const REQUEST: &str = "client.requestApproval";
+pub(super) const REQUEST: &str = "client.requestApproval";
 
 pub async fn run(
     connection: Connection,
@@ -71,6 +74,8 @@ struct Conversation {
     /// Messages and decisions of this person that were not heard back yet. They need no telling.
     own_messages: HashSet<String>,
     own_decisions: HashSet<String>,
+    /// What else lasting decisions answer is being counted. Nobody waits for that.
+    asides: JoinSet<Option<String>>,
     /// Nothing is under way: the next line is a message.
     idle: bool,
     /// The person wants to go as soon as nothing is under way.
@@ -96,6 +101,7 @@ impl Conversation {
             questions,
             own_messages: HashSet::new(),
             own_decisions: HashSet::new(),
+            asides: JoinSet::new(),
             idle: false,
             leaving: false,
             deleted: false,
@@ -148,6 +154,11 @@ impl Conversation {
                 heard = self.following.next() => {
                     if let Heard::Event(event) = heard? {
                         self.happened(&event).await?;
+                    }
+                }
+                Some(told) = self.asides.join_next() => {
+                    if let Ok(Some(text)) = told {
+                        self.note(Tone::Quiet, &format!("* {text}"))?;
                     }
                 }
                 line = self.input.next(), if listens => match line {
@@ -245,8 +256,16 @@ impl Conversation {
             Some(agent) if !text.starts_with('@') => format!("@{agent} {text}"),
             _ => text.to_owned(),
         };
+        if let Some(told) = address::of_strangers(&self.place.world, &content) {
+            self.note(Tone::Quiet, &told)?;
+        }
         let message = NewMessage { content, reply_to: None, on_approval: OnApproval::Ask };
-        match self.client().post::<Posted>(self.path().then("messages"), &message).await {
+        // The same message however often it is sent: whether a lost request was carried out nobody knows.
+        let key = format!("chat-{:032x}", System.entropy());
+        let (client, path) = (self.client().clone(), self.path().then("messages"));
+        let posted: Result<Posted, Error> =
+            insist(|| client.post_once(path.clone(), &message, &key)).await;
+        match posted {
             Ok(posted) => {
                 self.own_messages.insert(posted.message.id);
                 Ok(())
@@ -290,13 +309,16 @@ impl Conversation {
         let Some(asked) = self.questions.asked.clone() else {
             return Ok(());
         };
-        let id = asked.question.approval.id;
+        let id = asked.approval.id.clone();
         let path = Path::new("/api/approvals").then(&id);
-        match self.client().post::<Approval>(path, decision).await {
-            Ok(_) => {
+        let after = self.following.known();
+        let client = self.client().clone();
+        // One decision takes effect, however often it is sent.
+        match insist(|| client.post::<Approval>(path.clone(), decision)).await {
+            Ok(decided) => {
                 self.questions.settle(&id);
                 self.own_decisions.insert(id);
-                Ok(())
+                self.tell_lasting(&asked.approval, &decided, decision, after)
             }
             Err(error) if error.status() == Some(409) => {
                 self.questions.settle(&id);
@@ -310,6 +332,24 @@ impl Conversation {
         }
     }
 
+    /// Says for which calls a permission holds, and has counted what else it answers.
+    fn tell_lasting(
+        &mut self,
+        asked: &Approval,
+        decided: &Approval,
+        decision: &Decision,
+        after: u64,
+    ) -> Result<()> {
+        let calls = decision.suggestion.and_then(|place| asked.suggested_matches.get(place));
+        let (Some(Reach::Session | Reach::Always), Some(calls)) = (decision.scope, calls) else {
+            return Ok(());
+        };
+        let (client, world, chat) = self.whereabouts();
+        let id = asked.id.clone();
+        self.asides.spawn(async move { released(&client, &world, &chat, &id, after).await });
+        self.note(Tone::Quiet, &lasts(decided, &calls.label))
+    }
+
     // What happens.
 
     async fn happened(&mut self, event: &Event) -> Result<()> {
@@ -321,8 +361,7 @@ impl Conversation {
             News::Message(message) => self.said(message)?,
             News::Activity(activity) => self.activity = activity.clone(),
             News::Approval(approval) if approval.state == ApprovalState::Pending => {
-                let question = Question::read(event.json.get("data").unwrap_or(&Value::Null))?;
-                self.questions.add(question);
+                self.questions.add(approval.as_ref().clone());
             }
             News::Approval(approval) => {
                 self.questions.settle(&approval.id);
@@ -334,7 +373,7 @@ impl Conversation {
             }
             _ => {}
         }
-        match self.telling.tell(&event.news) {
+        match self.telling.tell(event) {
             Some(told) if !is_own => self.note(told.tone, &told.text),
             _ => Ok(()),
         }

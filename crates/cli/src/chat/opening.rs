@@ -1,12 +1,15 @@
 //! What a person sees on entering a chat without a terminal: where they are, what was said, what waits.
 //! Used by `lines`. Begins to follow the chat first, so that nothing falls in between; changes nothing.
 
-use agent_world_client::wire::{Activity, Chat, Message, Page, Role};
+use std::collections::HashSet;
+
+use agent_world_client::wire::{Activity, Approval, Chat, Message, Page, Role};
 use agent_world_client::{Following, Path, Scope};
 use anyhow::Result;
 use serde_json::Value;
 
-use super::question::{Question, Questions};
+use super::lines::REQUEST;
+use super::question::Questions;
 use super::{EXPLAINED, FIRST_VISIT, VISITING};
 use crate::connect::Connection;
 use crate::place::{self, Place};
@@ -18,6 +21,8 @@ const EARLIER: usize = 10;
 /// Messages read for that: most may be calls and results, which are not shown.
 const READ: usize = 100;
 const EARLIER_LINES: usize = 12;
+/// Lines of what a tool gave back.
+const EARLIER_RESULT: usize = 2;
 
 pub struct Opening {
     pub following: Following,
@@ -43,22 +48,17 @@ pub async fn enter(connection: &Connection, place: &Place, screen: &mut Screen) 
             break (following, page);
         }
     };
-    let said: Vec<&Message> = page.data.iter().filter(|message| is_said(message)).collect();
-    let skipped = said.len().saturating_sub(EARLIER);
-    for message in said.into_iter().skip(skipped) {
-        screen.said(&message.sender, &words::first_lines(&message.content, EARLIER_LINES))?;
-    }
-    let all: Vec<Value> = client.all(Path::new("/api/approvals").with("state", "pending")).await?;
-    let (here, elsewhere): (Vec<Value>, Vec<Value>) =
-        all.into_iter().partition(|one| one["chat_id"] == chat.as_str());
+    recall(&page.data, screen)?;
+    let pending = Path::new("/api/approvals").with("state", "pending");
+    let all: Vec<Approval> = client.all(pending).await?;
+    let (here, elsewhere): (Vec<Approval>, Vec<Approval>) =
+        all.into_iter().partition(|one| one.chat_id == chat);
     if !here.is_empty() {
         let waiting = words::count(here.len(), "approval");
         screen.line(Tone::Question, &format!("{waiting} still waiting here"))?;
     }
     let mut questions = Questions::default();
-    for request in &here {
-        questions.add(Question::read(request)?);
-    }
+    here.into_iter().for_each(|approval| questions.add(approval));
     // Requests elsewhere are not this conversation's, but somebody should know of them.
     if !elsewhere.is_empty() {
         let waiting = words::count(elsewhere.len(), "approval");
@@ -90,6 +90,43 @@ fn introduce(connection: &Connection, place: &Place, screen: &mut Screen) -> Res
         _ => EXPLAINED.to_owned(),
     };
     Ok(screen.line(Tone::Quiet, &text)?)
+}
+
+/// The last messages, with what tools did between them.
+fn recall(messages: &[Message], screen: &mut Screen) -> Result<()> {
+    let said = messages.iter().filter(|message| is_said(message)).count();
+    let mut skipped = said.saturating_sub(EARLIER);
+    let shown = messages.iter().skip_while(|message| {
+        let skips = skipped > 0;
+        skipped -= usize::from(skips && is_said(message));
+        skips
+    });
+    // Requests for approval stand for themselves, and so do the answers to them.
+    let mut calls = HashSet::new();
+    for message in shown {
+        for call in message.tool_calls.iter().filter(|call| call.function.name != REQUEST) {
+            calls.insert(call.id.as_str());
+            let arguments = serde_json::from_str(&call.function.arguments).unwrap_or_default();
+            let text = words::call(&call.function.name, &arguments);
+            screen.line(Tone::Quiet, &format!("* {}: {text}", message.sender))?;
+        }
+        match message.tool_call_id.as_deref() {
+            Some(id) if calls.contains(id) => {
+                let result = words::first_lines(&message.content, EARLIER_RESULT);
+                for line in result.lines() {
+                    screen.line(Tone::Quiet, &format!("  | {line}"))?;
+                }
+            }
+            Some(_) => {}
+            None if message.content.trim().is_empty() => {}
+            None if is_said(message) => {
+                let text = words::first_lines(&message.content, EARLIER_LINES);
+                screen.said(&message.sender, &text)?;
+            }
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// Said by somebody, or a notice; not a call, a request or a result.

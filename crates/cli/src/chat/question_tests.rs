@@ -1,12 +1,12 @@
 //! Tests of which lines are answers, and of what a person sees before giving one.
 
 use agent_world_client::wire::Verdict;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::screen::tests::Paper;
 
-fn question_with(id: &str, more: &Value) -> Question {
+fn question_with(id: &str, more: &Value) -> Approval {
     let mut sent = json!({"id": id, "state": "pending", "world_id": "w", "chat_id": "chat_1", "agent_id": "ada",
         "tool_call_id": "call_1", "tool": "shell_cmd", "arguments": {"command": "touch", "parameters": ["x"]},
         "working_directory": "/tmp/w", "message": "Run touch?", "shown": "{\n  \"command\": \"touch\"\n}",
@@ -18,15 +18,15 @@ fn question_with(id: &str, more: &Value) -> Question {
     for (name, field) in more.as_object().into_iter().flatten() {
         sent[name] = field.clone();
     }
-    Question::read(&sent).unwrap()
+    serde_json::from_value(sent).unwrap()
 }
 
-fn question(id: &str) -> Question {
+fn question(id: &str) -> Approval {
     question_with(id, &json!({}))
 }
 
 fn asked(step: Step) -> Asked {
-    Asked { question: question("apr_1"), step, since: Instant::now() }
+    Asked { approval: question("apr_1"), step, since: Instant::now() }
 }
 
 fn approval(reach: Reach, number: Option<usize>) -> Reading {
@@ -34,9 +34,9 @@ fn approval(reach: Reach, number: Option<usize>) -> Reading {
     answer(Decision { suggestion, ..Decision::approve(reach) })
 }
 
-fn seen(question: &Question) -> String {
+fn seen(question: &Approval) -> String {
     let paper = Paper::default();
-    present(&mut paper.screen(false), question).unwrap();
+    request::present(&mut paper.screen(false), question).unwrap();
     paper.text()
 }
 
@@ -45,10 +45,8 @@ fn plain_answers_are_understood() {
     for (line, expected) in [
         ("o", approval(Reach::Once, None)),
         (" ONCE ", approval(Reach::Once, None)),
-        ("s", approval(Reach::Session, None)),
         ("s 2", approval(Reach::Session, Some(2))),
-        ("1", approval(Reach::Session, Some(1))),
-        ("a", approval(Reach::Always, None)),
+        ("session 3", approval(Reach::Session, Some(3))),
         ("always 1", approval(Reach::Always, Some(1))),
         ("d", Reading::AskReason),
         ("d too risky", answer(Decision::deny(Some("too risky".to_owned())))),
@@ -61,9 +59,24 @@ fn plain_answers_are_understood() {
 
 #[test]
 fn anything_else_decides_nothing() {
-    for line in
-        ["", "yes", "y", "ok", "once more", "o1", "9", "0", "s nine", "a 9", "later on", "hello"]
-    {
+    for line in [
+        "",
+        "yes",
+        "y",
+        "ok",
+        "once more",
+        "o1",
+        "1",
+        "2",
+        "9",
+        "0",
+        "s",
+        "a",
+        "s nine",
+        "a 9",
+        "later on",
+        "hello",
+    ] {
         let reading = read(&asked(Step::Decision), line);
         assert!(matches!(reading, Reading::Unclear(_)), "{line:?}: {reading:?}");
     }
@@ -98,7 +111,7 @@ fn a_person_sees_everything_before_deciding() {
         "\"command\": \"touch\"",
         "in /tmp/w",
         "1 exactly this call",
-        "a always",
+        "a N always",
         "decide> ",
     ] {
         assert!(text.contains(expected), "{expected:?} is not in\n{text}");
@@ -112,7 +125,7 @@ fn always_is_mentioned_only_where_it_is_offered() {
     questions.add(question_with("apr_1", &json!({"options": ["deny", "approve_once"]})));
     questions.ask(&mut paper.screen(false)).unwrap();
     let text = paper.text();
-    assert!(!text.contains("a always") && !text.contains("s session"), "{text}");
+    assert!(!text.contains("a N always") && !text.contains("s N session"), "{text}");
     assert!(text.contains("`always` is not offered"), "{text}");
 }
 
@@ -125,7 +138,7 @@ fn what_is_put_off_or_settled_is_not_asked() {
     questions.ask(&mut screen).unwrap();
     questions.put_off();
     questions.ask(&mut screen).unwrap();
-    assert_eq!(questions.asked.as_ref().unwrap().question.approval.id, "apr_2");
+    assert_eq!(questions.asked.as_ref().unwrap().approval.id, "apr_2");
     questions.settle("apr_2");
     assert!(!questions.ask(&mut screen).unwrap());
     questions.ask_all_again();
@@ -160,18 +173,36 @@ fn a_question_of_a_running_tool_is_asked_as_one() {
     assert!(text.contains("shell_cmd of ada asks: Run touch?"), "{text}");
     assert!(text.contains("go to https://example.com/\\u{200B}x"), "{text}");
     assert!(!text.contains("always"), "{text}");
-    assert!(choices(&question.approval).starts_with("e answer"));
-    assert!(wish(&question.approval).contains("shell_cmd of ada asks"));
+    assert!(choices(&question).starts_with("e answer"));
 }
 
 #[test]
-fn any_call_is_permitted_only_by_somebody_who_was_shown_that() {
-    let mut asked = asked(Step::Decision);
-    asked.question.approval.suggested_matches.retain(|one| !one.matches.is_empty());
-    for line in ["s", "a"] {
-        assert!(matches!(read(&asked, line), Reading::Unclear(_)), "{line}");
+fn a_bare_number_asks_for_how_long() {
+    let Reading::Unclear(problem) = read(&asked(Step::Decision), "1") else {
+        panic!("it was taken for an answer");
+    };
+    assert!(problem.contains("`s 1`") && problem.contains("`a 1`"), "{problem}");
+}
+
+#[test]
+fn what_was_masked_is_neither_permitted_for_good_nor_put_in_place_of_a_secret() {
+    let shown = r#"{"command": "login", "key": "[secret masked: 20 characters]"}"#;
+    let approval = question_with("apr_1", &json!({"shown": shown}));
+    assert!(!choices(&approval).contains("always"), "{}", choices(&approval));
+    assert!(seen(&approval).contains("not shown in full: `always` is not offered"));
+    let mut asked = Asked { approval, step: Step::Decision, since: Instant::now() };
+    for line in ["a", "a 1", "always 1"] {
+        let Reading::Unclear(problem) = read(&asked, line) else {
+            panic!("{line} was taken for an answer");
+        };
+        assert!(problem.contains("not shown in full"), "{problem}");
     }
     assert!(matches!(read(&asked, "s 1"), Reading::Answer(_)));
+    asked.step = Step::Arguments;
+    let Reading::Unclear(problem) = read(&asked, shown) else {
+        panic!("the mask would have run");
+    };
+    assert!(problem.contains("the mask of a secret would run in its place"), "{problem}");
 }
 
 #[test]

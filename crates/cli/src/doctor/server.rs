@@ -4,13 +4,14 @@
 use std::fs;
 
 use agent_world_server::tokens as known;
+use agent_world_store::sqlite::is_worked_on;
 use anyhow::Result;
 
 use super::Findings;
 use crate::data::DataFolder;
 use crate::running_server::{self, Found};
 use crate::setup::open_to_look;
-use crate::words;
+use crate::{words, work};
 
 pub async fn look(data: &DataFolder) -> Findings {
     let mut findings = Findings::about("server");
@@ -33,6 +34,13 @@ pub async fn look(data: &DataFolder) -> Findings {
         }
     }
     // A store that cannot be opened is told of elsewhere.
+    if let Ok(number @ 1..) = left_undone(data).await {
+        let says = format!(
+            "{} left unfinished, and no process works on them",
+            words::count(number, "chat")
+        );
+        findings.warn(says, "`agent-world resume` goes on with them, or `agent-world serve`");
+    }
     if let Ok(number) = tokens(data).await {
         findings.ok(match number {
             0 => "there are no tokens: a server can be used from this machine only".to_owned(),
@@ -40,6 +48,16 @@ pub async fn look(data: &DataFolder) -> Findings {
         });
     }
     findings
+}
+
+/// How many chats owe something that nobody does.
+async fn left_undone(data: &DataFolder) -> Result<usize> {
+    let path = data.database();
+    let is_there = fs::metadata(&path).is_ok_and(|found| found.len() > 0);
+    if !is_there || is_worked_on(&path) {
+        return Ok(0);
+    }
+    Ok(work::owing(&open_to_look(data).await?).await?.chats.len())
 }
 
 /// How many tokens there are; none where there is no store yet.

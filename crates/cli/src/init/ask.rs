@@ -17,7 +17,7 @@ pub fn vendors() -> Vec<String> {
     keys.into_iter().map(|(name, _)| name).collect()
 }
 
-pub fn vendor(screen: &mut Screen) -> Result<String> {
+pub async fn vendor(screen: &mut Screen) -> Result<String> {
     screen.line(Tone::Name, "Whose models shall your agents use?")?;
     let keys = vendors::keys(&Settings::default(), &|name| std::env::var(name).ok());
     for (number, (name, origin)) in (1..).zip(&keys) {
@@ -29,7 +29,7 @@ pub fn vendor(screen: &mut Screen) -> Result<String> {
         screen.line(Tone::Plain, &format!("{number:>4}  {name}{what}"))?;
     }
     loop {
-        let answer = line(screen, "number or name> ")?;
+        let answer = line(screen, "number or name> ").await?;
         let by_number = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let by_number = by_number.and_then(|place| keys.get(place));
         let by_name = || keys.iter().find(|(name, _)| *name == answer);
@@ -41,13 +41,13 @@ pub fn vendor(screen: &mut Screen) -> Result<String> {
 }
 
 /// One of several, by its number.
-pub fn choice(screen: &mut Screen, question: &str, choices: &[String]) -> Result<usize> {
+pub async fn choice(screen: &mut Screen, question: &str, choices: &[String]) -> Result<usize> {
     screen.line(Tone::Name, question)?;
     for (number, choice) in (1..).zip(choices) {
         screen.line(Tone::Plain, &format!("{number:>4}  {choice}"))?;
     }
     loop {
-        let answer = line(screen, "number, or Enter for 1> ")?;
+        let answer = line(screen, "number, or Enter for 1> ").await?;
         match answer.as_str() {
             "" => return Ok(0),
             answer => match answer.parse::<usize>() {
@@ -58,13 +58,13 @@ pub fn choice(screen: &mut Screen, question: &str, choices: &[String]) -> Result
     }
 }
 
-pub fn model(screen: &mut Screen, vendor: &str, usual: Option<String>) -> Result<String> {
+pub async fn model(screen: &mut Screen, vendor: &str, usual: Option<String>) -> Result<String> {
     loop {
         let question = match &usual {
             Some(usual) => format!("model, or Enter for {usual}> "),
             None => format!("model, such as {vendor}/NAME> "),
         };
-        let answer = line(screen, &question)?;
+        let answer = line(screen, &question).await?;
         let named = match (answer.as_str(), &usual) {
             ("", Some(usual)) => usual.clone(),
             (answer, _) if answer.starts_with(&format!("{vendor}/")) => answer.to_owned(),
@@ -78,29 +78,33 @@ pub fn model(screen: &mut Screen, vendor: &str, usual: Option<String>) -> Result
 }
 
 /// A line that is typed.
-pub fn line(screen: &mut Screen, question: &str) -> Result<String> {
+pub async fn line(screen: &mut Screen, question: &str) -> Result<String> {
     screen.prompt(Tone::Question, question)?;
-    let answer = read()?;
+    let answer = read().await?;
     screen.line_was_entered();
     Ok(answer)
 }
 
 /// A line that is typed and not shown.
-pub fn hidden(screen: &mut Screen, question: &str) -> Result<String> {
+pub async fn hidden(screen: &mut Screen, question: &str) -> Result<String> {
     let hiding = Hiding::begin()?;
     screen.prompt(Tone::Question, question)?;
-    let answer = read();
+    let answer = read().await;
     drop(hiding);
     // The end of the line was not shown, either.
     screen.end_line()?;
     answer
 }
 
-fn read() -> Result<String> {
-    let mut answer = String::new();
-    match io::stdin().read_line(&mut answer).context("the terminal cannot be read")? {
-        0 => Err(anyhow!("nothing was set up: the input ended")),
-        _ => Ok(answer.trim().to_owned()),
+/// On a thread of its own: whoever waits for it may be dropped, as on Ctrl-C, and with it what hides a key.
+async fn read() -> Result<String> {
+    let read = tokio::task::spawn_blocking(|| {
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer).map(|length| (length, answer))
+    });
+    match read.await?.context("the terminal cannot be read")? {
+        (0, _) => Err(anyhow!("nothing was set up: the input ended")),
+        (_, answer) => Ok(answer.trim().to_owned()),
     }
 }
 

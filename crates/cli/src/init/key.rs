@@ -34,7 +34,12 @@ impl fmt::Debug for Key {
 }
 
 /// What is said by flags, what is in the environment, or what a person answers.
-pub fn choose(screen: &mut Screen, wanted: &Init, vendor: &str, at_terminal: bool) -> Result<Key> {
+pub async fn choose(
+    screen: &mut Screen,
+    wanted: &Init,
+    vendor: &str,
+    at_terminal: bool,
+) -> Result<Key> {
     if let Some(name) = &wanted.key_env {
         return variable(name, wanted.no_test);
     }
@@ -46,14 +51,14 @@ pub fn choose(screen: &mut Screen, wanted: &Init, vendor: &str, at_terminal: boo
         };
     }
     if wanted.store_key {
-        return typed(screen, vendor).map(Key::Stored);
+        return typed(screen, vendor).await.map(Key::Stored);
     }
     let found = vendors::keys(&Settings::default(), &|name| std::env::var(name).ok());
     let found = found.into_iter().find(|(name, _)| name == vendor).map(|(_, origin)| origin);
     match found {
         Some(Origin::NotNeeded) => Ok(Key::NotNeeded),
         Some(Origin::Variable(name)) => Ok(Key::Variable(name)),
-        _ if at_terminal => asked(screen, vendor),
+        _ if at_terminal => asked(screen, vendor).await,
         _ => {
             let usual = usual_variable(vendor);
             let text = format!(
@@ -85,27 +90,27 @@ fn variable(name: &str, untried: bool) -> Result<Key> {
     }
 }
 
-fn asked(screen: &mut Screen, vendor: &str) -> Result<Key> {
+async fn asked(screen: &mut Screen, vendor: &str) -> Result<Key> {
     let usual = usual_variable(vendor);
     let choices = [
         format!("I type it now, and put it into {usual} myself later"),
         "a program prints it, such as a password manager".to_owned(),
         "I type it now, and it is kept in agent-world.toml, which only I can read".to_owned(),
     ];
-    match ask::choice(screen, &format!("Where is the key of {vendor}?"), &choices)? {
-        0 => Ok(Key::Unstored { key: typed(screen, vendor)?, variable: usual }),
+    match ask::choice(screen, &format!("Where is the key of {vendor}?"), &choices).await? {
+        0 => Ok(Key::Unstored { key: typed(screen, vendor).await?, variable: usual }),
         1 => {
-            let command = ask::line(screen, "program and parameters> ")?;
+            let command = ask::line(screen, "program and parameters> ").await?;
             Ok(Key::Command(command.split_whitespace().map(str::to_owned).collect()))
         }
-        _ => typed(screen, vendor).map(Key::Stored),
+        _ => typed(screen, vendor).await.map(Key::Stored),
     }
 }
 
 /// From the terminal, or the first line of what is piped in.
-fn typed(screen: &mut Screen, vendor: &str) -> Result<String> {
+async fn typed(screen: &mut Screen, vendor: &str) -> Result<String> {
     let key = match io::stdin().is_terminal() {
-        true => ask::hidden(screen, &format!("key of {vendor} (it is not shown)> "))?,
+        true => ask::hidden(screen, &format!("key of {vendor} (it is not shown)> ")).await?,
         false => {
             let mut line = String::new();
             io::stdin().read_line(&mut line).context("stdin cannot be read")?;

@@ -23,6 +23,7 @@ Examples:
         json: bool,
     },
     /// One server, in place of any of the same name
+    #[command(visible_aliases = ["create", "update"])]
     Add(Add),
     /// All servers of a file with `mcpServers`, as other programs write it
     #[command(after_help = "\
@@ -38,9 +39,12 @@ Examples:
         json: bool,
     },
     /// Takes a server out of a world
-    #[command(after_help = "\
+    #[command(
+        visible_alias = "delete",
+        after_help = "\
 Examples:
-  agent-world mcp remove time -w lab")]
+  agent-world mcp remove time -w lab"
+    )]
     Remove {
         name: String,
         #[arg(short, long)]
@@ -54,8 +58,8 @@ Examples:
 #[command(after_help = "\
 Examples:
   agent-world mcp add time -- uvx mcp-server-time
-  agent-world mcp add files --env DEBUG=1 -- npx -y @modelcontextprotocol/server-filesystem .
-  agent-world mcp add wiki --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${WIKI_TOKEN}'
+  agent-world mcp add files --env DEBUG=1 -- npx -y my-file-server .
+  agent-world mcp add wiki --url https://wiki.example/mcp --header 'Key: ${KEY}'
 
 ${NAME} is read from the environment when the server is started.")]
 pub struct Add {

@@ -11,10 +11,23 @@ use crate::bounds::NamedPreset;
 
 #[derive(Debug, Subcommand)]
 pub enum Policy {
+    /// Every world's preset, and how many rules it has
+    #[command(after_help = "\
+Examples:
+  agent-world policy list
+  agent-world policy list --json")]
+    List {
+        /// One JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
     /// The preset, the rules in their order, and what people granted with `always`
     Show(ShowPolicy),
     /// Replaces the preset and the rules by a document, or only the preset
+    #[command(visible_aliases = ["create", "update"])]
     Set(SetPolicy),
+    /// Takes out all rules: what is left is the policy of a new world
+    Delete(DeletePolicy),
     /// Says what would be decided about a call, and by which rule. The call is not made
     Test(TestPolicy),
     /// What another policy would have decided otherwise about the calls that were made
@@ -59,6 +72,23 @@ pub struct SetPolicy {
     /// Only says what would change
     #[arg(long)]
     pub dry_run: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What people granted with `always` stays; `agent-world approvals revoke ID` takes one back.
+
+Examples:
+  agent-world policy delete -w lab --yes")]
+pub struct DeletePolicy {
+    /// The world; otherwise `demo`, or the only one there is
+    #[arg(short, long)]
+    pub world: Option<String>,
+    /// Nothing is deleted without it
+    #[arg(long)]
+    pub yes: bool,
     #[arg(long)]
     pub json: bool,
 }

@@ -6,12 +6,15 @@ use std::collections::HashSet;
 
 use agent_world_client::wire::{Approval, Decision, Reach};
 use agent_world_client::{Client, Error, Path, Result};
+use agent_world_core::command::UNATTENDED;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Approve;
 
+/// Nobody was asked, and the agent is not told otherwise.
 const ONLY_READING: &str = "this run approves only tools that declare themselves read-only";
+const NO_ANSWER: &str = "this run answers no questions";
 
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +52,7 @@ impl Deciding {
         let decision = match approve {
             Approve::None | Approve::Wait => return Ok(Became::Left(None)),
             // What a tool wants to know nobody here can say.
-            _ if request.form.is_some() => deny("nobody is there to answer"),
+            _ if request.form.is_some() => deny(NO_ANSWER),
             Approve::All => Decision::approve(Reach::Once),
             Approve::ReadOnly if self.only_reads(client, &request.tool).await? => {
                 Decision::approve(Reach::Once)
@@ -85,7 +88,7 @@ impl Deciding {
 }
 
 fn deny(reason: &str) -> Decision {
-    Decision::deny(Some(reason.to_owned()))
+    Decision::deny(Some(format!("{UNATTENDED}: {reason}")))
 }
 
 /// A denial of ours is one only if it was the one that counted.

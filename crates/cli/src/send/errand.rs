@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::deciding::{Became, Deciding};
 use super::descent::Descent;
+use super::leaving::{self, Stage};
 use super::{Approve, Form, finish};
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
@@ -46,6 +47,7 @@ pub struct Errand {
     /// What the message led to: all that this run may decide about.
     descent: Descent,
     form: Form,
+    stage: Stage,
     /// What goes on, as far as it was heard since the message was posted.
     activity: Option<Activity>,
     narration: Narration,
@@ -83,6 +85,7 @@ impl Errand {
             approve,
             descent: Descent::default(),
             form,
+            stage: Stage::Unsent,
             activity: None,
             narration: Narration::default(),
             progress: Progress::start("waiting for the agents"),
@@ -95,26 +98,37 @@ impl Errand {
     }
 
     pub async fn run(&mut self, text: String, signals: &mut Signals) -> Result<Exit> {
-        self.post(text).await?;
-        if !self.wait(signals).await? {
-            let text = "left before the end; nothing is lost: `agent-world resume` goes on";
-            let text = match self.connection.session() {
-                Some(_) => text.to_owned(),
-                None => format!(
-                    "left before the end; nothing is lost: {} goes on",
-                    self.connection.client.place()
-                ),
-            };
-            self.note(Tone::Plain, &text)?;
-            return Ok(Exit::Failed);
+        tokio::select! {
+            biased;
+            _ = signals.next() => return self.leave(),
+            done = self.post_and_wait(text) => done?,
         }
         finish(&self.connection, signals).await?;
-        self.conclude().await
+        tokio::select! {
+            biased;
+            _ = signals.next() => self.leave(),
+            exit = self.conclude() => exit,
+        }
     }
 
     pub async fn close(self) {
         drop(self.following);
         self.connection.close().await;
+    }
+
+    /// Somebody ended the program: they are told what goes on without it.
+    fn leave(&mut self) -> Result<Exit> {
+        let activity = self.activity.as_ref();
+        let text = leaving::words(self.stage, &self.connection, &self.chat, activity);
+        self.note(Tone::Plain, &text)?;
+        Ok(Exit::Failed)
+    }
+
+    async fn post_and_wait(&mut self, text: String) -> Result<()> {
+        self.stage = Stage::Posting;
+        self.post(text).await?;
+        self.stage = Stage::Posted;
+        self.wait().await
     }
 
     async fn post(&mut self, text: String) -> Result<()> {
@@ -135,17 +149,16 @@ impl Errand {
         Ok(())
     }
 
-    /// Until nothing is under way any more; false if somebody ended the program before.
-    async fn wait(&mut self, signals: &mut Signals) -> Result<bool> {
+    /// Until nothing is under way any more.
+    async fn wait(&mut self) -> Result<()> {
         let mut look = tokio::time::interval(LOOK);
         let mut news = true;
         loop {
             if self.gone || (news && self.is_done().await?) {
-                return Ok(true);
+                return Ok(());
             }
             news = tokio::select! {
                 biased;
-                _ = signals.next() => return Ok(false),
                 heard = self.following.next() => match heard? {
                     Heard::Event(event) => self.happened(&event).await.map(|()| true)?,
                     Heard::Lost(why) => self.lose(&why).await.map(|()| false)?,

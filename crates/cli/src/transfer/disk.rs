@@ -2,13 +2,15 @@
 //! Called by `transfer`. Touches nothing in a folder but the files a world's folder has.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read as _, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Read as _, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agent_world_core::ids::is_slug;
 use agent_world_runtime::transfer::Files;
 use anyhow::{Context as _, Result, anyhow};
+
+use crate::screen::escape_hidden;
 
 const WORLD: &str = "world.toml";
 const POLICY: &str = "policy.toml";
@@ -19,6 +21,8 @@ const LONGEST: u64 = 8 << 20;
 /// A file that takes its place when it is complete.
 pub struct Draft {
     out: Box<dyn Write>,
+    /// Somebody looks at it: nothing hidden in it may move their cursor. What is piped or in a file is exact.
+    is_looked_at: bool,
     /// Where it is written, and where it belongs.
     place: Option<(File, PathBuf, PathBuf)>,
 }
@@ -27,7 +31,9 @@ impl Draft {
     /// A new file for its owner alone, or stdout.
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path else {
-            return Ok(Self { out: Box::new(BufWriter::new(io::stdout())), place: None });
+            let is_looked_at = io::stdout().is_terminal();
+            let out = Box::new(BufWriter::new(io::stdout()));
+            return Ok(Self { out, is_looked_at, place: None });
         };
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".new");
@@ -38,11 +44,16 @@ impl Draft {
         let file = options.write(true).create_new(true).mode(0o600).open(&draft);
         let file = file.with_context(|| format!("{} cannot be written", draft.display()))?;
         let place = Some((file.try_clone()?, draft, path.to_owned()));
-        Ok(Self { out: Box::new(BufWriter::new(file)), place })
+        Ok(Self { out: Box::new(BufWriter::new(file)), is_looked_at: false, place })
     }
 
+    /// A piece of a JSON document.
     pub fn write(&mut self, text: &str) -> Result<()> {
-        Ok(self.out.write_all(text.as_bytes())?)
+        match self.is_looked_at {
+            true => self.out.write_all(escape_hidden(text).as_bytes())?,
+            false => self.out.write_all(text.as_bytes())?,
+        }
+        Ok(())
     }
 
     pub fn finish(mut self) -> Result<()> {

@@ -33,8 +33,8 @@ A template brings agents with instructions, tools, rules and limits; `agent-worl
 use --model, otherwise a model of the first vendor that has a key, otherwise the built-in demo model.
 
 Examples:
-  agent-world world create lab --agent ada --agent bob:anthropic/claude-sonnet-4-5
-  agent-world world create repo --template coder --model openai/gpt-5 --directory .
+  agent-world world create lab --agent ada --agent bob:openai/gpt-5
+  agent-world world create repo --template coder --directory .
   agent-world world create office --template pair --preset read-only")]
 pub struct Create {
     /// Lower-case letters, digits, - and _

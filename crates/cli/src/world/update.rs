@@ -21,7 +21,7 @@ Examples:
   agent-world world update lab --sandbox required --network off
   agent-world world update lab --preset read-only --turn-limit 9
   agent-world world update lab --directory .
-  agent-world world update lab --set result_limit=50000 --set 'sandbox.writable=[\"/srv/lab\"]'
+  agent-world world update lab --set 'sandbox.writable=[\"/srv/lab\"]'
   agent-world world update lab --unset approval_timeout_seconds --if-version 3")]
 pub struct Update {
     pub id: String,

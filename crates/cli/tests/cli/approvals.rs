@@ -193,3 +193,46 @@ fn a_request_is_shown_with_the_ten_messages_before_it() {
     let shown: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
     assert_eq!(shown["context"].as_array().unwrap().len(), 10);
 }
+
+#[test]
+fn watching_goes_on_over_a_restart_of_the_server() {
+    let home = Home::new();
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    crate::serve::address(&server);
+    let watch = home.start(&["approvals", "list", "--watch"]);
+    watch.wait_for("nothing is waiting for approval");
+    server.signal("TERM");
+    server.wait().succeeded();
+    watch.wait_for_warning("trying again");
+    // Elsewhere, since the port is another.
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    crate::serve::address(&server);
+    home.run(&["send", "--approve", "wait", "run touch made"]).with_code(3);
+    watch.wait_for("ada wants to use shell_cmd");
+    watch.signal("INT");
+    watch.wait().succeeded();
+}
+
+#[test]
+fn a_lasting_approval_says_how_far_it_reaches_and_what_it_released() {
+    let home = Home::new();
+    let waiting = home.leave_waiting("run touch one; run touch two; run touch three");
+    assert_eq!(waiting.len(), 3);
+    let deny = ["approvals", "deny", &waiting[2]];
+    home.run(&deny).succeeded().does_not_say("holds for").does_not_say("also released");
+    let approve = ["approvals", "approve", &waiting[0], "--scope", "session"];
+    let approved = home.run(&approve).succeeded();
+    let approved =
+        approved.says("holds for every call of shell_cmd by ada for the rest of this chat");
+    approved.says(&format!("also released: 1 waiting request ({})", waiting[1]));
+    home.run(&["audit"])
+        .succeeded()
+        .says("from now on grant_")
+        .says(": calls of shell_cmd by ada in this chat");
+    home.run(&["resume"]).succeeded();
+    assert!(home.file("one").exists() && home.file("two").exists());
+    let waiting = home.leave_waiting("@bob run touch four");
+    let always = ["approvals", "approve", &waiting[0], "--scope", "always", "--match", "1"];
+    home.run(&always).succeeded().says("holds for ").says(" by bob in world demo");
+    home.run(&["audit"]).succeeded().says("calls of shell_cmd by bob in demo");
+}

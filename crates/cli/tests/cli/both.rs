@@ -3,31 +3,21 @@
 
 use std::fmt::Write as _;
 
-use crate::home::{Ended, Home, Running};
+use crate::answering::{Asked, answering};
+use crate::home::Ended;
 use crate::serve::address;
 
-/// Somebody who answers commands.
-pub struct Place {
-    /// For people who look at a failure.
-    pub name: &'static str,
-    /// The data folder of the commands.
-    home: Home,
-    /// That of the server, where it is another.
-    elsewhere: Option<Home>,
-    variables: Vec<(String, String)>,
-    server: Option<Running>,
-}
+/// Somebody who answers commands, and what they say as it is compared.
+pub struct Place(Asked);
 
 impl Place {
     pub fn run(&self, arguments: &[&str]) -> Ended {
-        let variables: Vec<(&str, &str)> =
-            self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        self.home.run_where(&variables, arguments)
+        self.0.run(arguments)
     }
 
     /// Writes a file beside the data folder of the commands.
     pub fn write(&self, name: &str, text: &str) -> String {
-        self.home.write(name, text)
+        self.0.commands_home().write(name, text)
     }
 
     /// What ran, what it said and how it ended; what differs from run to run is replaced.
@@ -46,7 +36,7 @@ impl Place {
 
     fn without_accidents(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for home in [Some(&self.home), self.elsewhere.as_ref()].into_iter().flatten() {
+        for home in [Some(&self.0.home), self.0.away()].into_iter().flatten() {
             let folder = home.path().parent().unwrap().display().to_string();
             text = text.replace(&folder, "FOLDER");
         }
@@ -118,15 +108,6 @@ fn without_times(text: &str) -> String {
     out + rest
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Some(server) = self.server.take() {
-            server.signal("TERM");
-            server.wait();
-        }
-    }
-}
-
 /// No server is named and no vendor has a key, whatever the environment of the test holds.
 const NOBODY: [(&str, &str); 12] = [
     ("AGENT_WORLD_URL", ""),
@@ -143,53 +124,14 @@ const NOBODY: [(&str, &str); 12] = [
     ("OPENROUTER_API_KEY", ""),
 ];
 
-fn variables() -> Vec<(String, String)> {
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    NOBODY.into_iter().map(owned).collect()
-}
-
-fn serve(home: &Home) -> Running {
-    let server = home.start_where(&NOBODY, &["serve", "--listen", "127.0.0.1:0"]);
+/// Everybody who may answer. A server has run on the bare store, too, so that all have the demo world.
+pub fn places() -> [Place; 3] {
+    let asked = answering(&NOBODY);
+    let server = asked[0].start(&["serve", "--listen", "127.0.0.1:0"]);
     address(&server);
-    server
-}
-
-/// The bare store. A server has run on it, so that all places have the demo world.
-fn bare() -> Place {
-    let home = Home::new();
-    let server = serve(&home);
     server.signal("TERM");
     server.wait().succeeded();
-    Place { name: "bare store", home, elsewhere: None, variables: variables(), server: None }
-}
-
-fn beside_server() -> Place {
-    let home = Home::new();
-    let server = Some(serve(&home));
-    Place { name: "beside a server", home, elsewhere: None, variables: variables(), server }
-}
-
-fn with_token() -> Place {
-    let elsewhere = Home::new();
-    let token = elsewhere.run(&["token", "create", "tester", "--role", "admin", "--json"]);
-    let token = token.succeeded().json()[0]["token"].as_str().unwrap().to_owned();
-    let server = serve(&elsewhere);
-    let mut variables = variables();
-    variables.push(("AGENT_WORLD_URL".to_owned(), format!("http://{}", address(&server))));
-    variables.push(("AGENT_WORLD_TOKEN".to_owned(), token));
-    let home = Home::new();
-    Place {
-        name: "a server with a token",
-        home,
-        elsewhere: Some(elsewhere),
-        variables,
-        server: Some(server),
-    }
-}
-
-/// Everybody who may answer.
-pub fn places() -> [Place; 3] {
-    [bare(), beside_server(), with_token()]
+    asked.map(Place)
 }
 
 /// Runs a script of commands everywhere and gives what they told, which is the same everywhere.
@@ -199,7 +141,7 @@ pub fn everywhere(script: &dyn Fn(&Place) -> String) -> String {
     let told = script(&first);
     for place in others {
         let again = script(&place);
-        assert_eq!(again, told, "{} says something else", place.name);
+        assert_eq!(again, told, "{} says something else", place.0.name);
     }
     assert!(!told.is_empty());
     told

@@ -27,9 +27,12 @@ fn an_approval_is_answered_inline() {
 #[test]
 fn a_line_that_is_no_answer_decides_nothing() {
     let home = Home::new();
-    let ended = home.chat(&["run touch made", "yes please", "", "9", "d it is late"]).succeeded();
+    let lines = ["run touch made", "yes please", "", "1", "s", "s 9", "d it is late"];
+    let ended = home.chat(&lines).succeeded();
     ended
         .says("nothing was decided")
+        .says("say for how long: `s 1` for the rest of this chat, `a 1` always")
+        .says("say for which calls, by a number of the list (as in `s 1`)")
         .says("choose one from 1 to 3")
         .says("denied by the user: it is late");
     assert!(!home.file("made").exists());
@@ -79,7 +82,8 @@ fn a_conversation_is_still_there_after_a_restart() {
     let ended = home.chat(&["thanks"]).succeeded();
     ended
         .says("human: hello\n")
-        .says("human: what time is it\nada: `date` ended well")
+        .says("human: what time is it\n* ada: shell_cmd {\"command\":\"date\"")
+        .says("\nada: `date` ended well")
         .says("> thanks\nada: You are welcome.")
         .does_not_say("first visit");
 }
@@ -171,4 +175,37 @@ fn a_chat_that_is_deleted_elsewhere_says_so_and_ends() {
         assert_eq!(ended.err, "");
         home.run(&["world", "create", "demo", "--agent", "ada"]).succeeded();
     }
+}
+
+#[test]
+fn a_lasting_answer_says_for_which_calls_it_holds_and_what_else_it_released() {
+    let home = Home::new();
+    home.leave_waiting("run touch made");
+    let mut chat = home.start(&["chat", "--new"]);
+    chat.write("run touch made\n");
+    chat.wait_for("decide> ");
+    chat.write("a 1\n");
+    chat.wait_for("in world demo you are not asked again: exactly this call");
+    chat.wait_for("also released: 1 waiting request in other chats");
+    chat.write("/policy\n");
+    chat.wait_for(
+        "permitted with `always`, in all chats of this world:\n      allow  shell_cmd with",
+    );
+    chat.write("/quit\n");
+    chat.wait().succeeded();
+    assert!(home.waiting().is_empty());
+}
+
+#[test]
+fn a_name_that_nobody_has_is_told_before_the_main_agent_answers() {
+    let home = Home::new();
+    let ended = home.chat(&["@carl hello"]).succeeded();
+    ended.says("no agent named carl here; your message goes to @ada, the main agent\nada: ");
+}
+
+#[test]
+fn what_tools_did_is_told_again_on_coming_back() {
+    let home = Home::new();
+    home.chat(&["run touch made", "o"]).succeeded();
+    home.chat(&["/quit"]).succeeded().says("human: run touch made\n* ada: shell_cmd ").says("  | ");
 }

@@ -131,10 +131,7 @@ fn tools() {
         &["tool", "show", "none"],
         &["tool", "list", "-w", "none"],
     ]);
-    for expected in ["shell_cmd", "\"schema\":{", "has no tool `none`", "world none does not exist"]
-    {
-        assert!(told.contains(expected), "{expected} in {told}");
-    }
+    expect_file!["told/tools.txt"].assert_eq(&told);
 }
 
 fn rules() -> Value {
@@ -172,6 +169,17 @@ fn policies() {
             &["policy", "diff", &file],
             &["policy", "diff", &file, "--json"],
             &["policy", "diff", &file, "-w", "none"],
+            &["policy", "list"],
+            &["policy", "list", "--json"],
+            &["policy", "delete"],
+            &["policy", "delete", "--yes"],
+            &["policy", "delete", "--yes", "--json"],
+            &["policy", "create", &file],
+            &["policy", "update", "--preset", "ask"],
+            &["policy", "delete", "-w", "none", "--yes"],
+            &["tool", "create", "x", "--json"],
+            &["tool", "update", "shell_cmd", "--off"],
+            &["tool", "delete", "shell_cmd", "--yes"],
         ]
         .iter()
         .map(|command| place.told(command))

@@ -173,3 +173,23 @@ fn at_a_terminal_it_asks_and_shows_no_key() {
     assert_eq!(settings(&home), "[vendors.openai]\nkey = { env = \"OPENAI_API_KEY\" }\n");
     assert!(!is_anywhere(&home.path(), KEY));
 }
+
+#[test]
+fn whoever_leaves_while_the_key_is_typed_gets_the_terminal_back() {
+    let home = Home::new();
+    let program = env!("CARGO_BIN_EXE_agent-world");
+    let variables = [("OPENAI_API_KEY", ""), ("AGENT_WORLD_URL", ""), ("TERM", "dumb")];
+    let init = format!("{program} init --vendor openai --store-key");
+    // The shell goes on where the program was ended, and says how it left the terminal.
+    let command = format!("trap : INT; {init}; echo code $?; stty -a");
+    let mut running = home.start_terminal(&variables, &command);
+    running.wait_for("(it is not shown)>");
+    running.write("half-a-k\u{3}");
+    running.wait_for("code 1");
+    running.wait_for("echoe");
+    running.close();
+    let ended = running.wait();
+    assert!(!ended.out.contains("-echo "), "{}", ended.out);
+    ended.says("ended before it was done").does_not_say("half-a-k");
+    assert!(!home.path().join("agent-world.toml").exists());
+}

@@ -111,3 +111,46 @@ fn secrets_are_masked_wherever_the_log_and_requests_are_shown() {
         }
     }
 }
+
+#[test]
+fn the_newest_events_are_read_from_the_end() {
+    let home = Home::new();
+    for number in 0..4 {
+        home.run(&["send", &format!("hello {number}")]).succeeded();
+    }
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    let address = crate::serve::address(&server);
+    let all = home.run(&["events", "tail", "--after", "0", "--json"]).succeeded().json();
+    let chat = all.iter().find_map(|event| event["chat_id"].as_str()).unwrap();
+    for scope in [&[][..], &["-w", "demo"], &["-c", chat]] {
+        let tail = |more: &[&str]| {
+            let arguments = [&["events", "tail", "--json"], scope, more].concat();
+            home.run(&arguments).succeeded().json()
+        };
+        let all = tail(&["--after", "0"]);
+        for number in [0, 1, 7, all.len(), all.len() + 5] {
+            let newest = tail(&["-n", &number.to_string()]);
+            assert_eq!(newest, all[all.len().saturating_sub(number)..], "{scope:?} {number}");
+        }
+    }
+    // Page by page back to the beginning.
+    let (mut before, mut read) = (u64::MAX.to_string(), Vec::new());
+    loop {
+        let path = format!("/api/events?limit=3&before={before}");
+        let (status, body) = crate::serve::get(&address, &path);
+        assert_eq!(status, 200, "{body}");
+        let page: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let events = page["data"].as_array().unwrap().clone();
+        assert!(events.len() <= 3);
+        read.splice(0..0, events);
+        match page["next"].as_str() {
+            Some(next) => before = next.to_owned(),
+            None => break,
+        }
+    }
+    assert_eq!(read, all);
+    for wrong in ["after=1&before=2", "before=x"] {
+        let (status, _) = crate::serve::get(&address, &format!("/api/events?{wrong}"));
+        assert!((400..500).contains(&status), "{wrong}: {status}");
+    }
+}

@@ -1,5 +1,12 @@
 //! Tests of the MCP servers of a world, as a person adds, looks at and removes them.
 
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
 use crate::home::Home;
 
 /// A server that speaks just enough of the protocol, in the shell.
@@ -71,4 +78,61 @@ fn the_usual_file_is_imported_and_its_keys_are_put_away() {
     std::fs::write(file, "{}").unwrap();
     home.run(&["mcp", "import", file]).with_code(1).warns("mcpServers");
     home.run(&["mcp", "import", "none.json"]).with_code(1).warns("none.json cannot be read");
+}
+
+/// Somebody who notes all that is sent to them, and answers that they know nothing.
+fn thief() -> (String, Arc<Mutex<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let heard = Arc::new(Mutex::new(String::new()));
+    let all = Arc::clone(&heard);
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut buffer = [0; 1 << 14];
+            let length = stream.read(&mut buffer).unwrap_or(0);
+            all.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..length]));
+            let answer = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            stream.write_all(answer.as_bytes()).ok();
+        }
+    });
+    (url, heard)
+}
+
+#[test]
+fn the_key_of_a_server_goes_to_no_other_whatever_a_folder_says() {
+    let home = Home::new();
+    let key = "sk-of-a-test-0123456789abcdef0123";
+    let (own, heard_by_own) = thief();
+    let (other, heard_by_other) = thief();
+    home.run(&["world", "create", "lab", "--agent", "ada"]).succeeded();
+    let header = format!("Authorization: Bearer {key}");
+    let add = ["mcp", "add", "wiki", "-w", "lab", "--url", &own, "--header", &header];
+    home.run(&add).succeeded().says("put away");
+    home.run(&["mcp", "list", "-w", "lab", "--check"]).with_code(1);
+    assert!(heard_by_own.lock().unwrap().contains(key), "its own server is given it");
+
+    let path = home.write("x", "");
+    let folder = Path::new(&path).with_file_name("lab");
+    let path = folder.to_str().unwrap();
+    home.run(&["export", "lab", "--folder", "--out", path]).succeeded();
+    let file = folder.join("world.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("${MCP_") && text.contains(&own), "{text}");
+    // The same server elsewhere, another server of the world, and a server of another world.
+    let moved = text.replace(&own, &other);
+    let renamed = moved.replace("mcp_servers.wiki", "mcp_servers.evil");
+    assert!(renamed != moved, "{text}");
+    for (settings, world) in
+        [(&moved, "lab"), (&renamed, "lab"), (&moved, "copy"), (&renamed, "evil")]
+    {
+        fs::write(&file, settings).unwrap();
+        match world {
+            "lab" => home.run(&["import", path, "--update"]).succeeded(),
+            world => home.run(&["import", path, "--as", world, "--trust"]).succeeded(),
+        };
+        let checked = home.run(&["mcp", "list", "-w", world, "--check"]).with_code(1);
+        checked.says("holds a key that is kept for another server or address");
+    }
+    let heard = heard_by_other.lock().unwrap().clone();
+    assert!(!heard.contains(key), "{heard}");
 }

@@ -1,5 +1,8 @@
 //! Tests of showing, changing and trying what agents may do.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use serde_json::{Value, json};
 
 use crate::home::Home;
@@ -317,4 +320,36 @@ fn no_secret_of_a_rule_or_a_call_is_printed_and_none_is_lost_unseen() {
         json!({ "rules": [{ "id": "r", "ruling": "sk-abcdefghijklmnop1234567890", "tool": "x" }] });
     let ended = home.run_with(&["policy", "set", "-"], &wrong.to_string()).with_code(1);
     assert!(!ended.err.contains("sk-abcdef"), "{}", ended.err);
+}
+
+/// Posts JSON to a server and gives its answer.
+fn post(address: &str, path: &str, body: &Value) -> Value {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let body = body.to_string();
+    let head = format!("POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
+    let length = body.len();
+    let rest = format!("content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}");
+    stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[test]
+fn a_call_that_a_fork_took_along_is_compared_once() {
+    let home = Home::new();
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    let address = crate::serve::address(&server);
+    home.run(&["send", "--approve", "all", "run rm one; run ls"]).succeeded();
+    let chats = home.run(&["chat", "list", "--json"]).succeeded().json();
+    let chat = chats[0]["id"].as_str().unwrap();
+    let events = home.run(&["events", "tail", "--after", "0", "--json"]).succeeded().json();
+    let is_said = |event: &&Value| event["type"] == "message" && event["data"]["sender"] == "ada";
+    let last = events.iter().rfind(is_said).unwrap();
+    let fork = format!("/api/worlds/demo/chats/{chat}/fork");
+    let forked = post(&address, &fork, &json!({ "message_id": last["data"]["id"] }));
+    assert!(forked["id"].is_string(), "{forked}");
+    let file = home.write("rules.json", &rules().to_string());
+    let diff = home.run(&["policy", "diff", &file]).succeeded();
+    diff.says("of 2 calls 1 would be decided otherwise: 1 ask -> deny");
 }

@@ -40,7 +40,7 @@ fn a_conversation_takes_the_work_over_when_the_other_process_is_gone() {
     let mut chat = home.start(&["chat"]);
     chat.wait_for("Another agent-world process is running");
     chat.write("run touch one\no\n");
-    chat.wait_for("ada: ");
+    until("the first file", || home.file("one").exists());
     watch.crash();
     chat.wait_for("this one does the work now");
     chat.write("run touch two\no\n");
@@ -57,7 +57,11 @@ fn a_command_that_was_running_in_a_crash_is_never_run_again() {
     home.run(&["approvals", "approve", &id]).succeeded();
     let resume = home.start(&["resume"]);
     until("the command", || home.lines_of("ran") == 1);
+    home.run(&["chat", "list"]).succeeded().says("agents are at work");
+    home.run(&["doctor"]).does_not_say("unfinished");
     resume.crash();
+    home.run(&["chat", "list"]).succeeded().says("unfinished: `agent-world resume` goes on");
+    home.run(&["doctor"]).says("1 chat left unfinished, and no process works on them");
     let resumed = home.run(&["resume"]).succeeded();
     resumed.says("interrupted").says("may or may not have taken effect");
     home.run(&["resume"]).succeeded().warns("there was nothing to do");

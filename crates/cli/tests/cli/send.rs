@@ -26,7 +26,9 @@ fn with_everything_approved_a_call_runs() {
 fn a_tool_that_does_not_only_read_is_denied_where_only_reading_is_approved() {
     let home = Home::new();
     let ended = home.run(&["send", "--approve", "read-only", "run touch made"]).with_code(3);
-    ended.says("approves only tools that declare themselves read-only").warns("not declared");
+    let ended = ended.says("approves only tools that declare themselves read-only");
+    let ended = ended.warns("not declared").says("nobody was there to decide");
+    ended.does_not_say("denied by the user");
     assert!(!home.file("made").exists());
 }
 
@@ -132,4 +134,33 @@ fn a_command_whose_own_time_is_up_has_timed_out_and_not_failed() {
     assert_eq!(call["state"], "timeout", "{call:#}");
     let ended = home.run(&["send", "--approve", "all", message]).succeeded();
     ended.warns("shell_cmd timed out").says("took too long and was killed");
+}
+
+#[test]
+fn a_message_without_an_end_is_refused() {
+    let home = Home::new();
+    let endless = "x".repeat((8 << 20) + 1);
+    home.run_with(&["send", "-"], &endless)
+        .with_code(2)
+        .warns("longer than a server takes (8 MiB)");
+    assert_eq!(std::fs::metadata(home.database()).map_or(0, |found| found.len()), 0);
+}
+
+#[test]
+fn in_a_pipe_what_needs_approval_is_denied_runs_or_waits_as_it_was_told() {
+    let home = Home::new();
+    let send = |flags: &[&str], file: &str| {
+        let arguments = [&["send"], flags, &["-"]].concat();
+        home.run_with(&arguments, &format!("run touch {file}\n"))
+    };
+    let denied = send(&[], "denied").with_code(3);
+    denied.says("was denied and did not run").warns("was denied because nobody could be asked");
+    assert!(home.waiting().is_empty());
+    send(&["--approve", "all"], "ran").succeeded().warns("approved once by tester");
+    let left = send(&["--approve", "wait"], "left").with_code(3);
+    let waiting = home.waiting();
+    assert_eq!(waiting.len(), 1);
+    left.warns(&format!("{} is waiting", waiting[0]));
+    let exist = ["denied", "ran", "left"].map(|name| home.file(name).exists());
+    assert_eq!(exist, [false, true, false]);
 }

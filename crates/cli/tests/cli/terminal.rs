@@ -8,16 +8,16 @@ use crate::serve::address;
 
 const ENTER: &str = "\r";
 const CTRL_C: &str = "\x03";
-const CTRL_D: &str = "\x04";
+pub const CTRL_D: &str = "\x04";
 const UP: &str = "\x1b[A";
-const TAB: &str = "\t";
+pub const TAB: &str = "\t";
 
-fn chat(home: &Home) -> Pty {
+pub fn chat(home: &Home) -> Pty {
     Pty::start(home, &["chat"], 80, 24)
 }
 
 /// The keys of a question are shown when they count.
-const KEYS: &str = "l later";
+pub const KEYS: &str = "l later";
 
 #[test]
 fn a_newcomer_without_any_key_is_greeted_and_answered() {
@@ -170,6 +170,7 @@ fn a_conversation_is_left_with_something_waiting_and_taken_up_again() {
     second.keys("o");
     until("the file", || home.file("made").exists());
     second.wait_for("touch made ended");
+    second.wait_until("rest", |screen| !screen.contains("Ctrl-C stops"));
     second.keys(UP);
     second.wait_until("what was typed before", |screen| {
         screen.matches("> run touch made").count() > 1
@@ -226,6 +227,7 @@ fn a_small_terminal_and_another_size_will_do() {
     chat.wait_for("Say help");
     chat.keys("\x1b[200~two\nlines\x1b[201~");
     chat.wait_for("> two\n  lines");
+    chat.wait_until("rest", |screen| !screen.contains("Ctrl-C stops"));
     chat.keys(CTRL_C);
     chat.keys(CTRL_D);
     chat.ends(0);
@@ -276,13 +278,13 @@ fn a_server_that_goes_and_comes_back_is_waited_for() {
     server.wait().succeeded();
     chat.wait_for("connection lost");
     chat.keys("@bob hello\r");
-    chat.wait_for("! not posted: nobody answers");
-    chat.wait_for("> @bob hello");
+    chat.wait_for("> @bob hello (sending)");
     let server = home.start(&["serve", "--listen", &place]);
     address(&server);
     chat.wait_until("the connection", |screen| !screen.contains("connection lost"));
-    chat.keys(ENTER);
+    // It arrives by itself, and once.
     chat.wait_for_line("\nbob\n");
+    assert_eq!(chat.everything().matches("> @bob hello").count(), 1, "{}", chat.everything());
     chat.keys(CTRL_D);
     chat.ends(0);
     server.signal("TERM");
@@ -303,4 +305,55 @@ fn leaving_finishes_what_is_under_way() {
     std::fs::write(home.file("go"), "").unwrap();
     chat.ends(0);
     assert!(home.file("done").exists());
+}
+
+#[test]
+fn a_background_command_ends_while_the_conversation_goes_on() {
+    let home = Home::new();
+    let mut chat = chat(&home);
+    chat.wait_for("/help explains");
+    let script = "while [ ! -e go ]; do sleep 0.05; done; echo finally";
+    let arguments =
+        serde_json::json!({ "command": "sh", "parameters": ["-c", script], "blocking": false });
+    chat.keys(&format!("call shell_cmd {arguments}\r"));
+    chat.wait_for(KEYS);
+    chat.keys("o");
+    chat.wait_for_line("will follow");
+    let runs =
+        |screen: &str| screen.lines().any(|line| line.starts_with("⚙ ada shell_cmd sh -c while"));
+    chat.wait_until("the command", runs);
+    chat.keys("hello\r");
+    chat.wait_for_line("Say help");
+    chat.wait_until("the command, which still runs", runs);
+    std::fs::write(home.file("go"), "").unwrap();
+    chat.wait_for_line("completed · ");
+    chat.wait_for_line("finally\n");
+    chat.keys(CTRL_D);
+    chat.ends(0);
+    let text = chat.everything();
+    let place =
+        |part: &str| text.find(part).unwrap_or_else(|| panic!("{part:?} is not in\n{text}"));
+    assert!(place("will follow") < place("Say help"), "{text}");
+    assert!(place("Say help") < place("completed · "), "{text}");
+}
+
+#[test]
+fn what_a_tool_did_is_seen_afterwards_and_on_coming_back() {
+    let home = Home::new();
+    let mut first = chat(&home);
+    first.wait_for("/help explains");
+    first.keys("run seq 9\r");
+    first.wait_for(KEYS);
+    first.keys("o");
+    first.wait_for_line("(Ctrl-O shows)");
+    first.wait_until("rest", |screen| screen.contains("ended") && !screen.contains("thinks"));
+    first.keys("\x0f");
+    first.wait_for("it gave back");
+    first.wait_for("│ 9");
+    first.keys(CTRL_D);
+    first.ends(0);
+    let mut second = chat(&home);
+    second.wait_for("> run seq 9\n⚙ ada shell_cmd seq 9 · completed");
+    second.keys(CTRL_D);
+    second.ends(0);
 }

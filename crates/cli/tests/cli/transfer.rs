@@ -94,3 +94,17 @@ fn settings_are_edited_in_a_folder_and_taken_over() {
         .with_code(1)
         .warns("is not empty and holds no world.toml");
 }
+
+#[test]
+fn what_is_shown_at_a_terminal_is_made_visible_and_what_is_piped_is_exact() {
+    let home = Home::new();
+    home.run(&["send", "hello \u{202e}dlrow"]).succeeded();
+    home.run(&["export", "demo"]).succeeded().says("hello \u{202e}dlrow");
+    let export = format!("{} export demo", env!("CARGO_BIN_EXE_agent-world"));
+    let mut shown = home.start_terminal(&[("TERM", "dumb")], &export);
+    shown.close();
+    let shown = shown.wait().succeeded().says("hello \\u202edlrow").does_not_say("\u{202e}");
+    // It is the same document.
+    let text = shown.out.replace("\r\n", "\n");
+    assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
+}

@@ -71,6 +71,16 @@ impl View {
         self.keyboard.flush().unwrap();
     }
 
+    /// Approves once, when the request asks for it: a key that comes too soon after it was shown is none, and said to be none.
+    #[track_caller]
+    fn approve(&mut self) {
+        self.shows("o once");
+        until("an answer that is taken for one", || {
+            self.type_in("o");
+            !self.screen().contains("o once")
+        });
+    }
+
     fn signal(&self, name: &str) {
         let id = self.child.process_id().unwrap().to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
@@ -123,10 +133,11 @@ fn a_command_is_asked_for_approved_and_run() {
     view.type_in("run date +%Y\r");
     view.shows("waits for approval");
     view.shows("1 waiting");
-    view.shows("ada  demo › New Chat");
+    view.shows("ada  shell_cmd  date +%Y");
+    view.shows("Demo › New Chat");
     view.type_in("\t");
     view.shows("1 of 1 waiting");
-    view.type_in("o");
+    view.approve();
     view.shows("done");
     view.shows("ended well");
     view.shows("Nothing waits for you.");
@@ -152,7 +163,7 @@ fn a_long_result_is_shown_whole_and_written_to_a_file() {
     view.shows("1 waiting");
     view.type_in("\t");
     view.shows("1 of 1 waiting");
-    view.type_in("o");
+    view.approve();
     view.shows("done");
     view.type_in("\x1b");
     view.shows("i to write");
@@ -241,7 +252,7 @@ fn the_work_is_taken_over_when_whoever_did_it_is_gone() {
     view.shows("1 waiting");
     view.type_in("\t");
     view.shows("1 of 1 waiting");
-    view.type_in("o");
+    view.approve();
     view.shows("ended without any output");
     assert!(home.file("made").exists());
     view.shows("i to write");
@@ -270,6 +281,89 @@ fn a_server_that_comes_back_finds_what_was_written_meanwhile() {
     view.type_in("\x1b");
     view.shows("i to write");
     view.type_in("q");
+    view.ends_with(0);
+}
+
+#[test]
+fn a_decision_that_could_not_be_delivered_is_named_on_the_terminal() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch made").remove(0);
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    let at = address(&server);
+    let elsewhere = Home::new();
+    let mut view = View::start(&elsewhere, LARGE, &["--server", &format!("http://{at}"), "tui"]);
+    view.shows("● connected");
+    view.type_in("\t");
+    view.shows("1 of 1 waiting");
+    server.crash();
+    view.shows("connection lost, trying again");
+    view.approve();
+    view.shows("not yet delivered: retrying");
+    view.type_in("q");
+    view.shows("1 decision not delivered yet.");
+    view.type_in("q");
+    view.shows(&format!("decision on {id} was not delivered"));
+    view.ends_with(1);
+    assert_eq!(home.waiting(), [id]);
+}
+
+#[test]
+fn a_decision_is_delivered_when_the_server_is_back() {
+    let home = Home::new();
+    home.leave_waiting("run touch made");
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    let at = address(&server);
+    let elsewhere = Home::new();
+    let mut view = View::start(&elsewhere, LARGE, &["--server", &format!("http://{at}"), "tui"]);
+    view.shows("● connected");
+    view.type_in("\t");
+    view.shows("1 of 1 waiting");
+    server.crash();
+    view.shows("connection lost, trying again");
+    view.approve();
+    view.shows("not yet delivered: retrying");
+    let server = home.start(&["serve", "--listen", &at]);
+    address(&server);
+    view.shows("Nothing waits for you.");
+    view.shows("ended without any output");
+    assert!(home.file("made").exists());
+    view.type_in("q");
+    view.ends_with(0);
+}
+
+#[test]
+fn commands_are_obeyed_and_completed() {
+    let home = Home::new();
+    let mut view = View::start(&home, LARGE, &["tui"]);
+    view.shows("Nothing was said here yet.");
+    view.type_in("/ren\tThings to do\r");
+    view.shows("Demo › Things to do");
+    view.type_in("/policy\r");
+    view.shows("Nothing is permitted for this chat alone.");
+    view.type_in("q");
+    view.hides("Nothing is permitted");
+    view.type_in("@b\t");
+    view.shows("> @bob");
+    view.type_in("hello\x15/new\r");
+    view.shows("New Chat");
+    view.type_in("/quit\r");
+    view.ends_with(0);
+}
+
+#[test]
+fn what_was_stopped_is_told_when_the_chat_is_opened_again() {
+    let home = Home::new();
+    let mut view = View::start(&home, LARGE, &["tui"]);
+    view.shows("Nothing was said here yet.");
+    view.type_in("run sleep 100\r");
+    view.shows("1 of 1 waiting");
+    view.type_in("/stop\r");
+    view.shows("tester stopped all work in this chat");
+    view.type_in("/quit\r");
+    view.ends_with(0);
+    let mut view = View::start(&home, LARGE, &["tui"]);
+    view.shows("tester stopped all work in this chat");
+    view.type_in("/quit\r");
     view.ends_with(0);
 }
 

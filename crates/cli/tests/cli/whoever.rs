@@ -3,33 +3,10 @@
 
 use std::collections::HashMap;
 
-use crate::home::{Ended, Home, Running, until};
-use crate::serve::address;
-
-/// Somebody who answers, and the commands that ask them.
-pub struct Asked {
-    pub name: &'static str,
-    /// Where the store is.
-    pub home: Home,
-    /// Where commands believe to be at home, if the server is elsewhere.
-    away: Option<Home>,
-    server: Option<Running>,
-    variables: Vec<(&'static str, String)>,
-}
+use crate::answering::{Asked, answering};
+use crate::home::until;
 
 impl Asked {
-    pub fn run(&self, arguments: &[&str]) -> Ended {
-        let mut running = self.start(arguments);
-        running.close();
-        running.wait()
-    }
-
-    pub fn start(&self, arguments: &[&str]) -> Running {
-        let variables: Vec<(&str, &str)> =
-            self.variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        self.away.as_ref().unwrap_or(&self.home).start_where(&variables, arguments)
-    }
-
     /// A command with what it said on stdout and its exit code.
     pub fn told(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
@@ -39,7 +16,7 @@ impl Asked {
 
     /// Does what was decided. A server does so by itself.
     pub fn go_on(&self, file: &str) {
-        if self.server.is_none() {
+        if !self.is_served() {
             self.run(&["resume"]).succeeded();
         } else {
             self.run(&["resume"]).succeeded().warns("the server at http://127.0.0.1:");
@@ -124,40 +101,15 @@ fn is_like(word: &str, shape: &str) -> bool {
     word.chars().map(shaped).take(shape.len()).eq(shape.chars())
 }
 
-fn serve(home: &Home) -> (Running, String) {
-    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
-    let url = format!("http://{}", address(&server));
-    (server, url)
-}
-
-fn nobody() -> Asked {
-    Asked { name: "store", home: Home::new(), away: None, server: None, variables: Vec::new() }
-}
-
-fn beside() -> Asked {
-    let home = Home::new();
-    let (server, _) = serve(&home);
-    Asked { name: "server", home, away: None, server: Some(server), variables: Vec::new() }
-}
-
-fn named() -> Asked {
-    let home = Home::new();
-    let made = home.run(&["token", "create", "tester", "--role", "admin", "--json"]).succeeded();
-    let token = made.json()[0]["token"].as_str().unwrap().to_owned();
-    let (server, url) = serve(&home);
-    let variables = vec![("AGENT_WORLD_URL", url), ("AGENT_WORLD_TOKEN", token)];
-    Asked { name: "named server", home, away: Some(Home::new()), server: Some(server), variables }
-}
-
 /// What a script says, which is the same whoever answers.
 #[track_caller]
 pub fn whoever_answers(script: impl Fn(&Asked) -> String) -> String {
-    let store = nobody();
+    let [store, others @ ..] = answering(&[]);
     let told = store.tidy(&script(&store));
-    for asked in [beside(), named()] {
+    for asked in others {
         let again = asked.tidy(&script(&asked));
         assert_eq!(again, told, "asked of a {}", asked.name);
-        if let Some(away) = &asked.away {
+        if let Some(away) = asked.away() {
             assert!(!away.path().exists(), "nothing is made where nothing is needed");
         }
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::arguments;
 use crate::binding::{Binding, Facts, Prepared};
 use crate::chat::{Call, Request};
-use crate::command::{Answer, AnswerApproval, Claims, Rejection, Scope};
+use crate::command::{Answer, AnswerApproval, Claims, Rejection, Scope, UNATTENDED};
 use crate::config::{Source, ToolSpec};
 use crate::display;
 use crate::event::{
@@ -317,6 +317,10 @@ impl Draft<'_> {
         let denial = match (&decision, &by) {
             (Decision::Approved { .. } | Decision::Answered { .. }, _) => None,
             (Decision::Denied { reason: Some(reason) }, Decider::Nobody) => Some(reason.clone()),
+            // A program decided on its own, in the name of somebody who was not there.
+            (Decision::Denied { reason: Some(reason) }, _) if reason.starts_with(UNATTENDED) => {
+                Some(format!("denied: {reason}"))
+            }
             (Decision::Denied { reason: Some(reason) }, _) => {
                 Some(format!("denied by the user: {reason}"))
             }

@@ -9,12 +9,13 @@ const LINES_SHOWN: usize = 10;
 const EDITED: &str = "[the user changed the arguments of this call to ";
 
 /// How a result begins when the call did not simply end, and what that means.
-const ENDINGS: [(&str, &str); 14] = [
+const ENDINGS: [(&str, &str); 15] = [
     ("denied by the user", "was denied and did not run"),
     ("denied by rule ", "was denied and did not run"),
     ("denied by the preset ", "was denied and did not run"),
     ("denied by this world's policy", "was denied and did not run"),
     ("denied: this needs approval", "was denied and did not run"),
+    ("denied: nobody was there to decide", "was denied and did not run"),
     (
         "not executed: nobody answered",
         "did not run, because nobody answered the request for approval",

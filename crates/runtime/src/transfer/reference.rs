@@ -27,7 +27,8 @@ pub fn replace_literals(world: &mut World) -> Vec<MissingSecret> {
     missing
 }
 
-/// Puts the keys of the present settings back where new ones only have the variables named for them.
+/// Puts the keys of the present settings back where new ones only have the variables named for them. A server that is another
+/// program or at another host than before gets none: files come from anywhere.
 pub fn keep_literals(world: &mut World, present: &World) {
     let mut shown = present.clone();
     replace_literals(&mut shown);
@@ -43,10 +44,14 @@ pub fn keep_literals(world: &mut World, present: &World) {
 fn keep_in(server: &mut McpServer, present: &McpServer, shown: &McpServer) {
     match (&mut server.transport, &present.transport, &shown.transport) {
         (
-            McpTransport::Stdio { args, env, .. },
-            McpTransport::Stdio { args: own_args, env: own_env, .. },
+            McpTransport::Stdio { command, args, env, .. },
+            McpTransport::Stdio { command: own_command, args: own_args, env: own_env, .. },
             McpTransport::Stdio { args: shown_args, env: shown_env, .. },
         ) => {
+            // Arguments say what a program does; it is the program that gets the keys.
+            if command != own_command {
+                return;
+            }
             if args == shown_args {
                 args.clone_from(own_args);
             }
@@ -60,6 +65,9 @@ fn keep_in(server: &mut McpServer, present: &McpServer, shown: &McpServer) {
             McpTransport::Http { url: shown_url, headers: shown_headers },
         ) => {
             keep(url, Some(own_url), Some(shown_url));
+            if host(url) != host(own_url) {
+                return;
+            }
             for (key, value) in headers {
                 keep(value, own_headers.get(key), shown_headers.get(key));
             }
@@ -69,6 +77,12 @@ fn keep_in(server: &mut McpServer, present: &McpServer, shown: &McpServer) {
     for (key, value) in &mut server.extra {
         keep(value, present.extra.get(key), shown.extra.get(key));
     }
+}
+
+/// What says to whom an address leads, as it is written. Only the same text is the same host.
+fn host(url: &str) -> &str {
+    let path = url.match_indices('/').nth(2).map_or(url.len(), |(place, _)| place);
+    url.split_at_checked(path).map_or(url, |(host, _)| host)
 }
 
 fn keep<T: Clone + PartialEq>(value: &mut T, present: Option<&T>, shown: Option<&T>) {

@@ -25,6 +25,11 @@ impl Number {
         Self(position.saturating_mul(FAN_OUT).saturating_add(FAN_OUT - 1))
     }
 
+    /// The last position of which something may come before this number.
+    pub fn read_until(self) -> u64 {
+        self.0.saturating_sub(1) / FAN_OUT
+    }
+
     /// The position after which the log is to be read. What of the first event is known already is passed over.
     pub fn read_after(self) -> u64 {
         if self.0 % FAN_OUT == FAN_OUT - 1 {
@@ -54,5 +59,8 @@ mod tests {
         assert_eq!(Number::new(7, 14).read_after(), 6);
         assert_eq!(Number::end_of(7).read_after(), 7);
         assert_eq!(Number(u64::MAX).read_after(), u64::MAX / 16);
+        assert_eq!(Number::new(7, 0).read_until(), 6);
+        assert_eq!(Number::new(7, 1).read_until(), 7);
+        assert_eq!(Number::START.read_until(), 0);
     }
 }

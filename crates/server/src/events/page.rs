@@ -13,11 +13,11 @@ use super::wire::Types;
 use crate::problem::Problem;
 
 /// Events of the log read at once: few, because each may hold images.
-const BLOCK: usize = 32;
+pub(super) const BLOCK: usize = 32;
 /// Blocks one request looks through: a filter that nothing fits must not make it read a long log to its end.
-const BLOCKS: usize = 128;
+pub(super) const BLOCKS: usize = 128;
 /// Bytes after which a page ends however few events it has.
-const BYTES: usize = 8 * 1024 * 1024;
+pub(super) const BYTES: usize = 8 * 1024 * 1024;
 
 pub(super) async fn read(
     hub: &Hub,
@@ -35,7 +35,7 @@ pub(super) async fn read(
         }
     }
     let next = (full != Full::LogEnds).then_some(page.known);
-    Ok(([(CONTENT_TYPE, "application/json")], page.encode(next)).into_response())
+    Ok(encode(&page.events, next))
 }
 
 struct Page {
@@ -96,15 +96,16 @@ impl Page {
         self.known = number;
         Full::More
     }
+}
 
-    fn encode(self, next: Option<Number>) -> Vec<u8> {
-        let next = next.map_or_else(|| "null".to_owned(), |number| format!("\"{}\"", number.0));
-        let mut body = Vec::with_capacity(self.events.len() + 64);
-        body.extend_from_slice(b"{\"data\":[");
-        body.extend_from_slice(&self.events);
-        body.extend_from_slice(b"],\"next\":");
-        body.extend_from_slice(next.as_bytes());
-        body.push(b'}');
-        body
-    }
+/// A page of encoded events, with commas between.
+pub(super) fn encode(events: &[u8], next: Option<Number>) -> Response {
+    let next = next.map_or_else(|| "null".to_owned(), |number| format!("\"{}\"", number.0));
+    let mut body = Vec::with_capacity(events.len() + 64);
+    body.extend_from_slice(b"{\"data\":[");
+    body.extend_from_slice(events);
+    body.extend_from_slice(b"],\"next\":");
+    body.extend_from_slice(next.as_bytes());
+    body.push(b'}');
+    ([(CONTENT_TYPE, "application/json")], body).into_response()
 }

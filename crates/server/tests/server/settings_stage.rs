@@ -125,7 +125,7 @@ impl Stage {
     ) -> Self {
         let (secrets, model) = (Arc::new(Drawer::default()), Scripted::new());
         let kept = Arc::clone(&secrets);
-        let put_away = move || {
+        let put_away = move |_: mcp::Starting<'_>| {
             let keys = kept.keys.lock().unwrap();
             keys.iter().map(|(name, value)| (name.into(), value.into())).collect()
         };

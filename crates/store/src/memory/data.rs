@@ -332,6 +332,18 @@ impl Data {
         self.after(after).filter(wanted).take(limit).cloned().collect()
     }
 
+    pub fn last_events(&self, scope: &Scope, until: u64, limit: usize) -> Vec<StoredEvent> {
+        let wanted = |event: &&StoredEvent| match scope {
+            Scope::All => true,
+            Scope::World(world) => event.world == *world,
+            Scope::Chat(chat) => event.chat.as_ref() == Some(chat),
+        };
+        let earlier = self.events.range(..=until).rev().map(|(_, event)| event);
+        let mut last: Vec<StoredEvent> = earlier.filter(wanted).take(limit).cloned().collect();
+        last.reverse();
+        last
+    }
+
     /// A chat's events are numbered from 1 without a gap.
     pub fn log(&self, chat: &ChatId, after: u64, limit: usize) -> Vec<StoredEvent> {
         let positions = self.chats.get(chat).map_or(&[][..], |record| &record.positions);

@@ -58,6 +58,34 @@ pub(super) fn events(
     }
 }
 
+pub(super) fn last_events(
+    connection: &Connection,
+    scope: &Scope,
+    until: u64,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, Error> {
+    let limit = rows_limit(limit);
+    let mut last = match scope {
+        Scope::All => stored(
+            connection,
+            "position <= ?1 ORDER BY position DESC LIMIT ?2",
+            params![integer(until), limit],
+        ),
+        Scope::World(world) => stored(
+            connection,
+            "world = ?1 AND position <= ?2 ORDER BY position DESC LIMIT ?3",
+            params![world.as_str(), integer(until), limit],
+        ),
+        Scope::Chat(chat) => stored(
+            connection,
+            "chat = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT ?3",
+            params![chat.as_str(), integer(seq_at(connection, chat, until)?), limit],
+        ),
+    }?;
+    last.reverse();
+    Ok(last)
+}
+
 pub(super) fn of_chat(
     connection: &Connection,
     chat: &ChatId,

@@ -301,7 +301,21 @@ async fn pages_of_every_scope_hold_everything_once_in_order(backend: impl Backen
                 let later = store.events(&Scope::Chat(chat.clone()), after, 1000).await.unwrap();
                 assert!(later.iter().eq(of_chat.iter().filter(|event| event.position > after)));
             }
+            assert_last(&*store, &Scope::Chat(chat.clone()), &of_chat, size).await;
         }
+        assert_last(&*store, &Scope::All, &everything, size).await;
+        assert_last(&*store, &world, &of_world, size).await;
+    }
+}
+
+/// The last events up to any position are those that a reading from the front gives.
+async fn assert_last(store: &dyn Store, scope: &Scope, all: &[StoredEvent], limit: usize) {
+    let newest = store.position().await.unwrap();
+    for until in (0..=newest + 1).chain([u64::MAX]) {
+        let earlier: Vec<_> = all.iter().filter(|event| event.position <= until).collect();
+        let last = &earlier[earlier.len().saturating_sub(limit)..];
+        let found = store.last_events(scope, until, limit).await.unwrap();
+        assert!(found.iter().eq(last.iter().copied()), "{scope:?} up to {until}: {found:?}");
     }
 }
 

@@ -23,8 +23,8 @@ const KEYS: [&str; 6] = [
     "A line is a message to the main agent; begin it with @bob to speak to bob, or @ada @bob to both. //text says “/text”.",
     "Enter sends · Alt-Enter, Shift-Enter or Ctrl-J begin a line · Up and Down recall · Tab completes @agents, /commands, paths",
     "Ctrl-A Ctrl-E Ctrl-K Ctrl-U Ctrl-W Ctrl-Y edit as in Emacs · Ctrl-_ undoes",
-    "Ctrl-C stops the agents · Ctrl-R shows what they think · Ctrl-O shows more of what tools write",
-    "When an approval is asked its card says which keys decide; Tab looks at the other ones that wait.",
+    "Ctrl-C stops the agents · Ctrl-R shows what they think, or thought last · Ctrl-O shows more of what tools write, or gave back last",
+    "When an approval is asked its card says which keys decide; Tab looks at the other ones that wait. While you are writing, Tab goes to the card and back.",
     "What has been said stays in the terminal: scroll, search and copy as usual.",
 ];
 

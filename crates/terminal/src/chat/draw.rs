@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Widget as _, Wrap};
 
 use super::flow::is_person;
-use super::state::{Card, State};
+use super::state::{Card, Focus, State, Untaken};
 use super::words;
 use crate::conversation::{Block, Entry, Said};
 use crate::theme::Theme;
@@ -19,6 +19,8 @@ use crate::theme::Theme;
 /// Lines of a running tool's output: usually, and when more is wanted.
 const OUTPUT: usize = 3;
 const MORE_OUTPUT: usize = 12;
+/// Rows of a terminal in which there is room for a line between what is said and the composer.
+const ROOMY: u16 = 16;
 /// Lines of what an agent thinks, when that is wanted.
 const REASONING: usize = 6;
 
@@ -27,6 +29,9 @@ const REASONING: usize = 6;
 pub struct Picture {
     live: Vec<Line<'static>>,
     card: Option<Vec<Line<'static>>>,
+    /// Whether a line sets what was said apart from where the person types.
+    is_ruled: bool,
+    /// Rows of the composer; none where the question has its place.
     composer: u16,
     status: Line<'static>,
 }
@@ -36,7 +41,7 @@ impl State {
     /// read.
     pub fn lay_out(&mut self, size: Size, now: Instant) {
         self.look(now);
-        let Some((question, number)) = self.question(now) else {
+        let Some((question, number)) = self.question() else {
             self.card = None;
             return;
         };
@@ -57,32 +62,41 @@ impl State {
 }
 
 fn fits(card: &Card, state: &State, size: Size) -> bool {
-    let keys = state.waiting.shown().map(|(question, _)| question.prompt(size.width, state.theme));
-    let below = rows(&keys.unwrap_or_default(), size.width) + 2;
+    let keys = state.question().map(|(question, _)| question.prompt(size.width, state.theme));
+    let draft = usize::from(composer_rows(state, size)) * usize::from(state.has_draft());
+    let below = rows(&keys.unwrap_or_default(), size.width) + 2 + draft;
     rows(&card.lines, size.width) + below <= usize::from(most(size))
 }
 
 /// What is to be seen now.
 pub fn picture(state: &State, size: Size, now: Instant) -> Picture {
     let card = card(state, size, now);
-    let composer = match card {
-        Some(_) => 0,
-        None => state.composer.height(size.width).min(most(size).saturating_sub(1)).max(1),
+    let composer = match (&card, state.has_draft()) {
+        (Some(_), false) => 0,
+        (Some(_), true) if state.focus(now) == Focus::Question => 0,
+        _ => composer_rows(state, size),
     };
-    let below = match &card {
-        Some(card) => u16::try_from(rows(card, size.width)).unwrap_or(u16::MAX),
-        None => composer,
-    };
-    let room = usize::from(most(size).saturating_sub(below.saturating_add(1)));
+    let above = card.as_ref().map_or(0, |card| rows(card, size.width));
+    let below = u16::try_from(above).unwrap_or(u16::MAX).saturating_add(composer);
+    let is_ruled = size.height >= ROOMY && below + 2 < most(size);
+    let rule = u16::from(is_ruled);
+    let room = usize::from(most(size).saturating_sub(below.saturating_add(1 + rule)));
     let live = live(state, size.width, now, card.is_some());
     let hidden = live.len().saturating_sub(room);
-    Picture { live: live.into_iter().skip(hidden).collect(), card, composer, status: status(state) }
+    let live = live.into_iter().skip(hidden).collect();
+    Picture { live, card, is_ruled, composer, status: status(state) }
+}
+
+fn composer_rows(state: &State, size: Size) -> u16 {
+    state.composer.height(size.width).min(most(size).saturating_sub(1)).max(1)
 }
 
 impl Picture {
     pub fn height(&self, width: u16) -> u16 {
         let card = self.card.as_ref().map_or(0, |card| rows(card, width));
-        u16::try_from(self.live.len() + card + 1).unwrap_or(u16::MAX).saturating_add(self.composer)
+        let rule = usize::from(self.is_ruled);
+        let rows = self.live.len() + rule + card + 1;
+        u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(self.composer)
     }
 
     pub fn render(&self, state: &State, area: Rect, buffer: &mut Buffer) {
@@ -92,15 +106,38 @@ impl Picture {
             line.render(Rect { y, height: 1, ..area }, buffer);
             y += 1;
         }
+        if self.is_ruled && y < last {
+            let rule = "─".repeat(usize::from(area.width));
+            Line::styled(rule, state.theme.quiet()).render(Rect { y, height: 1, ..area }, buffer);
+            y += 1;
+        }
         let middle = Rect { y, height: last.saturating_sub(y), ..area };
-        match &self.card {
-            Some(card) => {
-                Paragraph::new(card.clone()).wrap(Wrap { trim: false }).render(middle, buffer);
+        let typed = self.composer.min(middle.height);
+        let asked = Rect { height: middle.height - typed, ..middle };
+        if let Some(card) = &self.card {
+            Paragraph::new(card.clone()).wrap(Wrap { trim: false }).render(asked, buffer);
+        }
+        if typed > 0 {
+            let place = Rect { y: middle.y + asked.height, height: typed, ..middle };
+            state.composer.draw(place, buffer);
+            if !state.has_draft() {
+                invite(state, place, buffer);
             }
-            None => state.composer.draw(middle, buffer),
         }
         (&self.status).render(Rect { y: last, height: 1, ..area }, buffer);
     }
+}
+
+/// What stands in an empty composer, behind its cursor.
+fn invite(state: &State, place: Rect, buffer: &mut Buffer) {
+    const CURSOR_END: u16 = 3;
+    let text = match state.listener() {
+        Some(agent) => format!("message for @{} · /help", reveal_line(agent)),
+        None => "message for everybody here · /help".to_owned(),
+    };
+    let width = place.width.saturating_sub(CURSOR_END);
+    let place = Rect { x: place.x + CURSOR_END.min(place.width), width, height: 1, ..place };
+    Line::styled(text, state.theme.quiet()).render(place, buffer);
 }
 
 /// One row is left to what was said before.
@@ -113,26 +150,69 @@ fn rows(lines: &[Line<'static>], width: u16) -> usize {
 }
 
 fn card(state: &State, size: Size, now: Instant) -> Option<Vec<Line<'static>>> {
-    let (question, _) = state.question(now)?;
+    let (question, _) = state.question()?;
     let card = state.card.as_ref()?;
+    let theme = state.theme;
     let mut lines = card.lines.clone();
-    let keys = question.prompt(size.width, state.theme);
     if !fits(card, state, size) {
         lines.truncate(1);
-        lines.push(Line::styled(
-            "  all of it is above; scroll back to read it",
-            state.theme.quiet(),
-        ));
+        lines.push(Line::styled("  all of it is above; scroll back to read it", theme.quiet()));
     }
+    let has_keys = state.focus(now) == Focus::Question;
+    if state.has_draft() && !has_keys {
+        lines.push(Line::from(vec![
+            Span::styled("Tab", theme.key()),
+            Span::raw(" to answer"),
+            Span::styled(" · what you type goes into your message", theme.quiet()),
+        ]));
+        return Some(lines);
+    }
+    let keys = question.prompt(size.width, theme);
     // Keys are offered when they count.
-    match question.is_fresh(now) {
-        true => lines.extend(keys.iter().map(|_| Line::default())),
-        false => lines.extend(keys),
+    match has_keys && !question.is_fresh(now) {
+        true => lines.extend(keys),
+        false => lines.extend(keys.iter().map(|_| Line::default())),
     }
-    if state.waits() > 1 {
-        lines.push(Line::styled("Tab looks at the next one that waits", state.theme.quiet()));
-    }
+    lines.extend(below(state));
     Some(lines)
+}
+
+/// What else there is to know below the keys of a question, which has them.
+fn below(state: &State) -> Vec<Line<'static>> {
+    let theme = state.theme;
+    let is_typed_into = state.question().is_some_and(|(question, _)| question.is_typing());
+    let others = state.waits() > 1 && !is_typed_into;
+    let mut lines = match (state.untaken(), state.has_draft(), others) {
+        (Some(Untaken::TooSoon), ..) => {
+            vec![Line::styled("just shown, so that key did nothing: press again", theme.question())]
+        }
+        (Some(Untaken::NoAnswer), false, _) => {
+            let text = "that key is no answer; l leaves the question waiting, and you can write";
+            vec![Line::styled(text, theme.question())]
+        }
+        (Some(Untaken::NoAnswer), true, _) => {
+            let text = "that key is no answer; Tab goes back to your message";
+            vec![Line::styled(text, theme.question())]
+        }
+        (None, true, _) if is_typed_into => Vec::new(),
+        (None, true, false) => {
+            vec![Line::styled("Tab or Esc goes back to your message", theme.quiet())]
+        }
+        (None, true, true) => {
+            let text = "Tab or Esc goes back to your message · ← → look at the others";
+            vec![Line::styled(text, theme.quiet())]
+        }
+        (None, false, true) => {
+            vec![Line::styled("Tab looks at the next one that waits", theme.quiet())]
+        }
+        (None, false, false) => Vec::new(),
+    };
+    if state.has_draft() {
+        let text = state.composer.text();
+        let first = reveal_line(text.lines().next().unwrap_or_default()).into_owned();
+        lines.push(Line::styled(words::cut(&format!("> {first}"), 60), theme.quiet()));
+    }
+    lines
 }
 
 fn live(state: &State, width: u16, now: Instant, has_card: bool) -> Vec<Line<'static>> {
@@ -150,8 +230,8 @@ fn live(state: &State, width: u16, now: Instant, has_card: bool) -> Vec<Line<'st
             Entry::Notice { .. } => {}
         }
     }
-    for (_, text) in &state.sending {
-        let text = reveal_line(text);
+    for sent in &state.sending {
+        let text = reveal_line(&sent.text);
         lines.push(Line::styled(
             words::cut(&format!("> {text} (sending)"), usize::from(width)),
             state.theme.quiet(),
@@ -252,6 +332,9 @@ fn status(state: &State) -> Line<'static> {
     }
     for agent in &conversation.activity.agents {
         add(format!("{} {}", reveal_line(&agent.id), doing(agent.doing)), theme.agent(&agent.id));
+    }
+    if state.lost.is_none() && conversation.activity.works() {
+        add("Ctrl-C stops".to_owned(), theme.quiet());
     }
     if state.editing.is_some() {
         add("changes your last message; Esc does not".to_owned(), theme.question());

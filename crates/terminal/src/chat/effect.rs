@@ -11,6 +11,8 @@ pub enum Effect {
     Post {
         number: u64,
         text: String,
+        /// However often it is sent under this key, it is posted once.
+        key: String,
     },
     Edit {
         message: String,
@@ -19,6 +21,11 @@ pub enum Effect {
     Decide {
         approval: String,
         decision: Box<Decision>,
+    },
+    /// To count what else a lasting permission answers that was given after an event.
+    CountReleased {
+        approval: String,
+        after: u64,
     },
     Stop {
         agent: Option<String>,
@@ -53,6 +60,8 @@ pub enum Told {
     NotPosted {
         number: u64,
         why: String,
+        /// Nobody knows whether it arrived.
+        is_unsure: bool,
     },
     Decided(Box<Approval>),
     /// It goes on waiting.
@@ -66,6 +75,8 @@ pub enum Told {
         why: String,
     },
     Opened(Box<Opened>),
+    /// Something to know, quietly.
+    Noted(String),
     /// Something to read, line by line.
     Listed(Vec<String>),
     Refused(String),

@@ -7,6 +7,7 @@ use agent_world_client::wire::CallState;
 use agent_world_core::display::{reveal, reveal_line};
 use ratatui::text::{Line, Span};
 
+use super::shorten::{Shortened, WHERE, shortened};
 use super::words;
 use crate::conversation::{Block, Conversation, Entry, Said, SaidState};
 use crate::markdown::{self, Lines};
@@ -18,6 +19,8 @@ const INDENT_WIDTH: u16 = 2;
 /// Lines of a tool's result that are shown, and of a message of earlier.
 const RESULT: usize = 5;
 const EARLIER_LINES: usize = 12;
+/// Lines of the result of a call of earlier.
+const EARLIER_RESULT: usize = 2;
 
 #[derive(Debug, Default)]
 pub struct Flow {
@@ -25,13 +28,16 @@ pub struct Flow {
     /// Calls whose denial was told with the decision.
     told: HashSet<String>,
     floor: Option<Floor>,
+    /// The last lines were what a person said: an answer follows them closely.
+    after_person: bool,
 }
 
 /// Whoever speaks into the scrollback.
 #[derive(Debug)]
 struct Floor {
     id: String,
-    /// What was handed on so far.
+    /// What was said so far, and how much of that was handed on.
+    heard: String,
     handed: String,
     lines: Lines,
     /// Something else was written since.
@@ -39,7 +45,8 @@ struct Floor {
 }
 
 impl Flow {
-    /// What was there when the chat was opened: the last messages, quietly. The rest of it is not told again.
+    /// What was there when the chat was opened: the last messages, and the calls among them, quietly. The rest of it is not
+    /// told again.
     pub fn enter(
         &mut self,
         conversation: &Conversation,
@@ -47,18 +54,40 @@ impl Flow {
         width: u16,
         theme: Theme,
     ) -> Vec<Line<'static>> {
-        let mut said = Vec::new();
+        let mut told = Vec::new();
         for entry in conversation.entries() {
             match entry {
                 Entry::Said(one) if one.state == SaidState::Streaming => continue,
                 Entry::Call(block) if !block.state.is_over() => continue,
-                Entry::Said(one) if !one.text.trim().is_empty() => said.push(one),
-                Entry::Said(_) | Entry::Call(_) | Entry::Notice { .. } => {}
+                Entry::Said(one) if one.text.trim().is_empty() => {}
+                Entry::Said(_) | Entry::Call(_) => told.push(entry),
+                Entry::Notice { .. } => {}
             }
             self.done.insert(entry.id().to_owned());
         }
-        let skipped = said.len().saturating_sub(earlier);
-        said.into_iter().skip(skipped).flat_map(|one| before(one, width, theme)).collect()
+        let is_said = |entry: &&Entry| matches!(entry, Entry::Said(_));
+        let said = told.iter().filter(|entry| is_said(entry)).count();
+        let mut skipped = said.saturating_sub(earlier);
+        told.into_iter()
+            .skip_while(|entry| {
+                let skips = skipped > 0;
+                skipped -= usize::from(skips && is_said(entry));
+                skips
+            })
+            .flat_map(|entry| match entry {
+                Entry::Said(one) => {
+                    let is_close = !is_person(one) && self.after_person;
+                    self.after_person = is_person(one);
+                    let apart = (!is_close).then(Line::default);
+                    apart.into_iter().chain(before(one, width, theme)).collect()
+                }
+                Entry::Call(block) => {
+                    self.after_person = false;
+                    ended(block, EARLIER_RESULT, theme)
+                }
+                Entry::Notice { .. } => Vec::new(),
+            })
+            .collect()
     }
 
     /// A call whose end was told with the decision about it.
@@ -68,6 +97,7 @@ impl Flow {
 
     /// Another line is about to be written.
     pub fn interrupt(&mut self) {
+        self.after_person = false;
         if let Some(floor) = &mut self.floor {
             floor.interrupted = true;
         }
@@ -100,8 +130,9 @@ impl Flow {
             match next {
                 Some(Entry::Said(said)) => self.begin(said, theme, &mut out),
                 Some(Entry::Call(block)) => {
+                    self.after_person = false;
                     if block.state != CallState::Denied || !self.told.contains(&block.id) {
-                        out.extend(ended(block, theme));
+                        out.extend(ended(block, RESULT, theme));
                     }
                     self.done.insert(block.id.clone());
                 }
@@ -135,11 +166,16 @@ impl Flow {
             out.push(Line::default());
             out.extend(by_person(said, theme));
             self.done.insert(said.id.clone());
+            self.after_person = true;
             return;
+        }
+        if !std::mem::take(&mut self.after_person) {
+            out.push(Line::default());
         }
         out.push(header(said, theme));
         self.floor = Some(Floor {
             id: said.id.clone(),
+            heard: String::new(),
             handed: String::new(),
             lines: Lines::new(theme),
             interrupted: false,
@@ -164,16 +200,19 @@ impl Flow {
             self.floor = None;
             return true;
         };
-        match said.text.strip_prefix(&floor.handed) {
+        let is_over = said.state != SaidState::Streaming;
+        let Shortened { text, left_out } = shortened(&said.text, is_over);
+        match text.strip_prefix(&floor.handed).filter(|_| said.text.starts_with(&floor.heard)) {
             Some(rest) => floor.lines.push(rest),
-            None => floor.begin_anew(said, width, theme, out),
+            None => floor.begin_anew(said, &text, width, theme, out),
         }
-        floor.handed.clone_from(&said.text);
+        floor.handed = text.into_owned();
+        floor.heard.clone_from(&said.text);
         let mut lines: Vec<Line<'static>> =
             floor.lines.finished(room(width)).into_iter().map(indented).collect();
-        let is_over = said.state != SaidState::Streaming;
         if is_over {
             lines.extend(floor.rest(width, theme));
+            lines.extend(left(left_out, theme));
         }
         if floor.interrupted && !lines.is_empty() {
             floor.interrupted = false;
@@ -201,9 +240,16 @@ impl Floor {
     }
 
     /// What was stored is not what was streamed.
-    fn begin_anew(&mut self, said: &Said, width: u16, theme: Theme, out: &mut Vec<Line<'static>>) {
+    fn begin_anew(
+        &mut self,
+        said: &Said,
+        shown: &str,
+        width: u16,
+        theme: Theme,
+        out: &mut Vec<Line<'static>>,
+    ) {
         out.extend(self.rest(width, theme));
-        let streamed = self.handed.trim();
+        let streamed = self.heard.trim();
         let added = said.text.trim().strip_suffix(streamed).filter(|_| !streamed.is_empty());
         match added {
             // Only whom it is for was added.
@@ -212,7 +258,7 @@ impl Floor {
                 let why =
                     if said.state == SaidState::Streaming { "begins anew" } else { "as posted" };
                 out.push(aside(why, theme));
-                self.lines.push(&said.text);
+                self.lines.push(shown);
             }
         }
     }
@@ -231,6 +277,12 @@ fn indented(mut line: Line<'static>) -> Line<'static> {
         line.spans.insert(0, Span::raw(INDENT));
     }
     line
+}
+
+/// What is said of characters that are not shown.
+fn left(characters: usize, theme: Theme) -> Option<Line<'static>> {
+    let text = format!("{} left out; {WHERE}", words::count(characters, "character"));
+    (characters > 0).then(|| aside(&text, theme))
 }
 
 fn aside(text: &str, theme: Theme) -> Line<'static> {
@@ -260,12 +312,13 @@ fn header(said: &Said, theme: Theme) -> Line<'static> {
 fn by_person(said: &Said, theme: Theme) -> Vec<Line<'static>> {
     let name = said.user.as_deref().map(reveal_line).unwrap_or_default();
     let prompt = format!("{name}> ");
-    let text = reveal(&said.text);
-    let mut lines = text.trim_end().lines().map(str::to_owned);
+    let short = shortened(said.text.trim_end(), true);
+    let text = reveal(&short.text);
+    let mut lines = text.lines().map(str::to_owned);
     let first =
         vec![Span::styled(prompt, theme.person()), Span::raw(lines.next().unwrap_or_default())];
     let rest = lines.map(|line| Line::from(format!("{INDENT}{line}")));
-    std::iter::once(Line::from(first)).chain(rest).collect()
+    std::iter::once(Line::from(first)).chain(rest).chain(left(short.left_out, theme)).collect()
 }
 
 /// A message of earlier, all of it quiet.
@@ -273,7 +326,7 @@ fn before(said: &Said, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = match is_person(said) {
         true => by_person(said, theme),
         false => {
-            let text = markdown::render(&said.text, room(width), theme);
+            let text = markdown::render(&shortened(&said.text, true).text, room(width), theme);
             std::iter::once(header(said, theme))
                 .chain(text.lines.into_iter().map(indented))
                 .collect()
@@ -287,7 +340,7 @@ fn before(said: &Said, width: u16, theme: Theme) -> Vec<Line<'static>> {
     lines.into_iter().map(|line| line.patch_style(theme.quiet())).collect()
 }
 
-fn ended(block: &Block, theme: Theme) -> Vec<Line<'static>> {
+fn ended(block: &Block, most: usize, theme: Theme) -> Vec<Line<'static>> {
     let call = words::call(&block.name, &block.arguments);
     let style = match block.state {
         CallState::Completed => theme.quiet(),
@@ -302,12 +355,11 @@ fn ended(block: &Block, theme: Theme) -> Vec<Line<'static>> {
     let result = block.result.as_deref().unwrap_or_default();
     let result = reveal(result.trim_end());
     let count = result.lines().count();
-    let shown = result
-        .lines()
-        .take(RESULT)
-        .map(|line| format!("{INDENT}{INDENT}{}", words::cut(line, 300)));
-    let left = count.saturating_sub(RESULT);
-    let more = (left > 0).then(|| format!("{INDENT}{INDENT}… {} more", words::count(left, "line")));
+    let shown =
+        result.lines().take(most).map(|line| format!("{INDENT}{INDENT}{}", words::cut(line, 300)));
+    let left = count.saturating_sub(most);
+    let more = (left > 0)
+        .then(|| format!("{INDENT}{INDENT}… {} more (Ctrl-O shows)", words::count(left, "line")));
     let result = shown.chain(more).map(|line| Line::styled(line, theme.quiet()));
     std::iter::once(heading).chain(result).collect()
 }

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     fn post(number: u64) -> Effect {
-        Effect::Post { number, text: String::new() }
+        Effect::Post { number, text: String::new(), key: String::new() }
     }
 
     fn place(chat: &str) -> Place {

@@ -1,13 +1,24 @@
 //! Carries out what a conversation wants done, each in a request of its own.
-//! Called by `run` in tasks, so that nothing on the screen waits for an answer. Never repeats a request by itself.
+//! Called by `run` in tasks, so that nothing on the screen waits for an answer. Repeats only what is carried out once however
+//! often it is sent: messages, which have a key, and decisions, of which one takes effect.
 
-use agent_world_client::wire::{Approval, Chat, NewMessage, OnApproval, Posted, World};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use agent_world_client::wire::{Approval, Chat, Decision, NewMessage, OnApproval, Posted, World};
 use agent_world_client::{Client, Error, Path, Result};
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use super::effect::{Effect, Told, Which};
 use super::open::open;
+use super::released::released;
 use super::words;
+use crate::permissions;
+
+/// How long a request is repeated that nobody answers, and the time between two.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Where requests are about.
 #[derive(Clone, Debug)]
@@ -33,20 +44,15 @@ impl Place {
 /// None where there is nothing to tell: what happens is heard.
 pub async fn perform(client: Client, place: Place, effect: Effect) -> Option<Told> {
     match effect {
-        Effect::Post { number, text } => Some(post(&client, &place, number, text).await),
+        Effect::Post { number, text, key } => Some(post(&client, &place, number, text, &key).await),
         Effect::Edit { message, text } => {
             let path = place.chat().then("messages").then(&message);
             refusal(client.put::<Value>(path, &json!({ "content": text })).await)
         }
-        Effect::Decide { approval, decision } => {
-            let path = Path::new("/api/approvals").then(&approval);
-            Some(match client.post::<Approval>(path, &decision).await {
-                Ok(decided) => Told::Decided(Box::new(decided)),
-                Err(error) if error.status() == Some(409) => {
-                    Told::DecidedBefore { approval, why: error.to_string() }
-                }
-                Err(error) => Told::NotDecided { approval, why: error.to_string() },
-            })
+        Effect::Decide { approval, decision } => Some(decide(&client, approval, &decision).await),
+        Effect::CountReleased { approval, after } => {
+            let (world, chat) = (&place.world.id, &place.chat);
+            released(&client, world, chat, &approval, after).await.map(Told::Noted)
         }
         Effect::Stop { agent } => {
             let body = agent.map_or_else(|| json!({}), |agent| json!({ "agent_id": agent }));
@@ -74,16 +80,55 @@ fn refusal<T>(result: Result<T>) -> Option<Told> {
     result.err().map(|error| Told::Refused(error.to_string()))
 }
 
-async fn post(client: &Client, place: &Place, number: u64, text: String) -> Told {
+/// Asks until somebody answers. Only for what may be asked twice.
+///
+/// # Errors
+/// What was answered, or that nobody did for too long.
+pub async fn insist<T, F: Future<Output = Result<T>>>(ask: impl Fn() -> F) -> Result<T> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match ask().await {
+            Err(error) if error.may_pass() && Instant::now() < end => sleep(PAUSE).await,
+            answer => return answer,
+        }
+    }
+}
+
+async fn post(client: &Client, place: &Place, number: u64, text: String, key: &str) -> Told {
     let message = NewMessage { content: text, reply_to: None, on_approval: OnApproval::Ask };
-    match client.post::<Posted>(place.chat().then("messages"), &message).await {
+    let path = place.chat().then("messages");
+    let posted: Result<Posted> = insist(|| client.post_once(path.clone(), &message, key)).await;
+    match posted {
         Ok(posted) => Told::Posted { number, message: Box::new(posted.message) },
-        // It may have arrived: what is heard tells.
         Err(error @ Error::Unreachable { .. }) => Told::NotPosted {
             number,
-            why: format!("{error}; look whether it arrived before you repeat it"),
+            why: format!("{error}; entered again as it is, it is posted once"),
+            is_unsure: true,
         },
-        Err(error) => Told::NotPosted { number, why: error.to_string() },
+        Err(error) => Told::NotPosted { number, why: error.to_string(), is_unsure: false },
+    }
+}
+
+async fn decide(client: &Client, approval: String, decision: &Decision) -> Told {
+    let path = Path::new("/api/approvals").then(&approval);
+    let asked = AtomicUsize::new(0);
+    let decided: Result<Approval> = insist(|| {
+        asked.fetch_add(1, Ordering::Relaxed);
+        client.post(path.clone(), decision)
+    })
+    .await;
+    match decided {
+        Ok(decided) => Told::Decided(Box::new(decided)),
+        Err(error) if error.status() == Some(409) => {
+            // It may have been this very decision, of which the answer was lost.
+            if asked.load(Ordering::Relaxed) > 1
+                && let Ok(settled) = client.get::<Approval>(path).await
+            {
+                return Told::Decided(Box::new(settled));
+            }
+            Told::DecidedBefore { approval, why: error.to_string() }
+        }
+        Err(error) => Told::NotDecided { approval, why: error.to_string() },
     }
 }
 
@@ -138,15 +183,5 @@ async fn approvals(client: &Client, place: &Place) -> Result<Told> {
 }
 
 async fn policy(client: &Client, place: &Place) -> Result<Told> {
-    let policy: Value = client.get(place.world().then("policy")).await?;
-    let grants: Vec<Value> = client.all(place.chat().then("grants")).await?;
-    let mut lines: Vec<String> = format!("{policy:#}").lines().map(str::to_owned).collect();
-    match grants.as_slice() {
-        [] => lines.push("nothing is permitted for this chat alone".to_owned()),
-        grants => {
-            lines.push("permitted for this chat:".to_owned());
-            lines.extend(grants.iter().map(|grant| format!("  {grant}")));
-        }
-    }
-    Ok(Told::Listed(lines))
+    Ok(Told::Listed(permissions::lines(client, &place.world.id, &place.chat).await?))
 }

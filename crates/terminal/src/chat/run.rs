@@ -1,8 +1,10 @@
 //! The loop of a conversation: takes keys, news and answers in, has requests carried out, and draws.
 //! Called by the `chat` command, which holds whatever answers. Waits for nothing but the next thing to happen.
 
+use std::future::poll_fn;
 use std::io::{self, BufWriter, Stdout};
 use std::path::PathBuf;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use agent_world_client::wire::{Chat, World};
@@ -90,6 +92,8 @@ struct Loop {
     follower: Option<AbortHandle>,
     generation: u64,
     tasks: JoinSet<Done>,
+    /// What only tells something, so that nobody who leaves waits for it.
+    asides: JoinSet<Option<Told>>,
     order: Order,
 }
 
@@ -113,7 +117,7 @@ pub async fn run(setup: Setup) -> Result<Ended> {
     greeting.iter().for_each(|line| state.note(line));
     state.enter(opened.approvals, opened.elsewhere);
     let (news, heard) = mpsc::channel(AHEAD);
-    let tasks = JoinSet::new();
+    let (tasks, asides) = (JoinSet::new(), JoinSet::new());
     let mut held = Loop {
         client,
         state,
@@ -122,6 +126,7 @@ pub async fn run(setup: Setup) -> Result<Ended> {
         follower: None,
         generation: 0,
         tasks,
+        asides,
         order: Order::default(),
     };
     held.follow(opened.following.take());
@@ -150,20 +155,24 @@ impl Loop {
             // Asked of the moment that is on the screen: what was to change after it has not changed there yet.
             let redraws = is_due || self.state.is_restless(drawn);
             let effects = tokio::select! {
+                // In this order: what is due is drawn before the next key is read, and a key that was pressed is taken before
+                // what it was not meant for is heard.
+                biased;
+                () = tokio::time::sleep_until((drawn + pause).into()), if redraws => {
+                    let effects = self.type_ahead(&mut keys, screen).await?;
+                    drawn = Instant::now();
+                    present(&mut self.state, screen, drawn)?;
+                    is_due = !effects.is_empty();
+                    if self.do_all(effects) {
+                        return Ok(true);
+                    }
+                    continue;
+                }
                 key = keys.next() => match key {
                     Some(Ok(event)) => self.typed(event, screen)?,
                     Some(Err(error)) => return Err(error.into()),
                     None => return Ok(false),
                 },
-                Some((generation, news)) = heard.recv() => match news {
-                    _ if generation != self.generation => Vec::new(),
-                    Ok(news) => self.state.hear(&news, Instant::now()),
-                    Err(error) => self.gone(&error),
-                },
-                Some(done) = self.tasks.join_next() => {
-                    self.done(done);
-                    Vec::new()
-                }
                 Some(said) = host.recv() => match said {
                     FromHost::Note(text) => { self.state.note(&text); Vec::new() }
                     FromHost::Warning(text) => { self.state.warn(&text); Vec::new() }
@@ -173,22 +182,55 @@ impl Loop {
                     }
                     FromHost::End => return Ok(false),
                 },
-                () = tokio::time::sleep_until((drawn + pause).into()), if redraws => {
-                    drawn = Instant::now();
-                    present(&mut self.state, screen, drawn)?;
-                    is_due = false;
-                    continue;
+                Some(done) = self.tasks.join_next() => {
+                    self.done(done);
+                    Vec::new()
                 }
+                Some(told) = self.asides.join_next() => {
+                    told.ok().flatten().into_iter().for_each(|told| self.told(told));
+                    Vec::new()
+                }
+                Some((generation, news)) = heard.recv() => match news {
+                    _ if generation != self.generation => Vec::new(),
+                    Ok(news) => self.state.hear(&news, Instant::now()),
+                    Err(error) => self.gone(&error),
+                },
             };
             is_due = true;
-            for effect in effects {
-                match effect {
-                    Effect::Quit => return Ok(true),
-                    Effect::Remember(text) => self.remember(&text),
-                    effect => self.perform(effect),
-                }
+            if self.do_all(effects) {
+                return Ok(true);
             }
         }
+    }
+
+    /// Says whether the person leaves.
+    fn do_all(&mut self, effects: Vec<Effect>) -> bool {
+        for effect in effects {
+            match effect {
+                Effect::Quit => return true,
+                Effect::Remember(text) => self.remember(&text),
+                effect => self.perform(effect),
+            }
+        }
+        false
+    }
+
+    /// Takes the keys that were pressed before a question comes up: none of them was meant for it.
+    async fn type_ahead(
+        &mut self,
+        keys: &mut EventStream,
+        screen: &mut Screen,
+    ) -> Result<Vec<Effect>> {
+        let mut effects = Vec::new();
+        while self.state.comes_up() {
+            // Asked in this task, so that the keys that come later wake it.
+            let next = poll_fn(|context| Poll::Ready(keys.poll_next_unpin(context))).await;
+            match next {
+                Poll::Ready(Some(event)) => effects.extend(self.typed(event?, screen)?),
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+        }
+        Ok(effects)
     }
 
     fn typed(&mut self, event: Event, screen: &mut Screen) -> Result<Vec<Effect>> {
@@ -230,6 +272,7 @@ impl Loop {
         let Some(mut following) = following else {
             return;
         };
+        self.state.known = self.state.known.max(following.known());
         if let Some(follower) = self.follower.take() {
             follower.abort();
         }
@@ -250,6 +293,10 @@ impl Loop {
     fn perform(&mut self, effect: Effect) {
         let conversation = &self.state.conversation;
         let place = Place { world: conversation.world.clone(), chat: conversation.chat.id.clone() };
+        if matches!(effect, Effect::CountReleased { .. }) {
+            self.asides.spawn(perform(self.client.clone(), place, effect));
+            return;
+        }
         match Order::matters(&effect) {
             true => {
                 if let Some((place, message)) = self.order.add(place, effect) {
@@ -310,7 +357,10 @@ fn present(state: &mut State, screen: &mut Screen, now: Instant) -> Result<()> {
     execute!(io::stdout(), BeginSynchronizedUpdate)?;
     let shown = show(state, screen, now);
     execute!(io::stdout(), EndSynchronizedUpdate)?;
-    Ok(shown?)
+    shown?;
+    // A terminal may take its time: a question can be read when all of it was written.
+    state.was_drawn(Instant::now());
+    Ok(())
 }
 
 /// Puts a conversation onto a screen as it is now.

@@ -1,12 +1,15 @@
 //! Decides what keys, news and answers mean for a conversation.
 //! Fed by `run`, drawn by `draw`. Pure: it touches neither the terminal nor the network, and knows the time only as it is told.
 
+mod focus;
 mod hear;
 mod obey;
+mod recall;
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use agent_world_client::wire::Approval;
 use agent_world_core::display::reveal_line;
@@ -21,13 +24,11 @@ use super::words;
 use crate::completion::Words;
 use crate::composer::{Composer, History, Typed};
 use crate::conversation::Conversation;
-use crate::deciding::{Deciding, Outcome};
 use crate::theme::Theme;
+pub use focus::{Focus, Untaken};
 
 /// Messages shown on opening a chat.
 const EARLIER: usize = 10;
-/// Whoever types goes on typing for this long after each key, whatever comes up meanwhile.
-const TYPING: Duration = Duration::from_millis(700);
 
 /// A conversation as the person sees it.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ pub struct State {
     /// The message that what is typed takes the place of.
     pub(super) editing: Option<String>,
     /// Messages on their way.
-    pub(super) sending: Vec<(u64, String)>,
+    pub(super) sending: Vec<Sending>,
     /// When calls were first seen running.
     pub(super) running: HashMap<String, Instant>,
     /// Cards too long for the screen, which were put into the scrollback.
@@ -54,6 +55,10 @@ pub struct State {
     /// Whom a message is for that begins with no mention.
     agent: Option<String>,
     number: u64,
+    /// What no other conversation's keys begin with.
+    nonce: u64,
+    /// Messages of which nobody knows whether they arrived: entered again, each goes under the key it had.
+    unsure: HashMap<String, String>,
     out: Vec<Line<'static>>,
     width: u16,
     typed_at: Option<Instant>,
@@ -61,8 +66,28 @@ pub struct State {
     leaving: bool,
     /// The question on the screen.
     on_screen: Option<String>,
+    /// Whether the question is there to be read, or only about to be drawn.
+    is_drawn: bool,
+    /// The person went to the question and left a message half written.
+    answering: bool,
+    /// Why the last key did nothing.
+    untaken: Option<Untaken>,
+    /// For which calls permissions were given here, by their request.
+    permitted: HashMap<String, String>,
     /// Decisions that were told.
     traced: HashSet<String>,
+    /// The call that was looked at again last.
+    recalled: Option<String>,
+    /// The newest event that was heard.
+    pub(super) known: u64,
+}
+
+/// A message on its way.
+#[derive(Debug)]
+pub(super) struct Sending {
+    pub number: u64,
+    pub text: String,
+    pub key: String,
 }
 
 /// A question as lines. Made once for each size: there may be code in it, which takes a while.
@@ -99,12 +124,20 @@ impl State {
             card: None,
             agent,
             number: 0,
+            nonce: RandomState::new().build_hasher().finish(),
+            unsure: HashMap::new(),
             out: Vec::new(),
             width,
             typed_at: None,
             leaving: false,
             on_screen: None,
+            is_drawn: false,
+            answering: false,
+            untaken: None,
+            permitted: HashMap::new(),
             traced: HashSet::new(),
+            recalled: None,
+            known: 0,
         }
     }
 
@@ -173,46 +206,6 @@ impl State {
         self.waiting.count()
     }
 
-    /// The question that takes the place of the composer.
-    pub fn question(&self, now: Instant) -> Option<(&Deciding, usize)> {
-        if self.is_typing(now) { None } else { self.waiting.shown() }
-    }
-
-    /// Whether keys answer a question: only one that the person has before their eyes.
-    fn asks(&self, now: Instant) -> bool {
-        let question = self.question(now).map(|(question, _)| &question.approval.id);
-        question.is_some() && question == self.on_screen.as_ref()
-    }
-
-    // A key pressed for a message must not decide anything.
-    fn is_typing(&self, now: Instant) -> bool {
-        !self.composer.is_empty()
-            && self.typed_at.is_some_and(|at| now.saturating_duration_since(at) < TYPING)
-    }
-
-    /// Notes which question is on the screen: keys that were pressed for something else do not answer it.
-    pub fn look(&mut self, now: Instant) {
-        let rests = self.typed_at.is_none_or(|at| now.saturating_duration_since(at) >= TYPING);
-        if rests && self.composer.is_empty() {
-            self.waiting.look_somewhere();
-        }
-        let shown = self.question(now).map(|(question, _)| question.approval.id.clone());
-        if shown != self.on_screen
-            && shown.is_some()
-            && let Some(question) = self.waiting.shown_mut()
-        {
-            question.shown_again(now);
-        }
-        self.on_screen = shown;
-    }
-
-    /// Something changes with time alone: the screen is to be drawn again soon.
-    pub fn is_restless(&self, now: Instant) -> bool {
-        let question = self.waiting.shown();
-        let is_fresh = question.is_some_and(|(question, _)| question.is_fresh(now));
-        !self.running.is_empty() || is_fresh || (question.is_some() && self.is_typing(now))
-    }
-
     // Keys.
 
     pub fn key(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
@@ -224,30 +217,30 @@ impl State {
         match key.code {
             KeyCode::Char('c') if control => return self.interrupt(leaving),
             KeyCode::Char('d') if control && self.composer.is_empty() => return vec![Effect::Quit],
-            KeyCode::Char('r') if control => self.shows_reasoning = !self.shows_reasoning,
-            KeyCode::Char('o') if control => self.shows_output = !self.shows_output,
-            _ if self.asks(now) => return self.decide(key, now),
+            KeyCode::Char('r') if control => self.show_reasoning(),
+            KeyCode::Char('o') if control => self.show_output(),
+            _ if self.focus(now) == Focus::Question => return self.decide(key, now),
             KeyCode::Esc if self.editing.take().is_some() => self.composer.set(""),
-            _ => {
-                self.typed_at = Some(now);
-                let words = self.words();
-                if let Typed::Entered(text) = self.composer.key(key, &words) {
-                    return self.entered(&text);
-                }
-            }
+            _ => return self.write(key, now),
         }
         Vec::new()
     }
 
-    pub fn paste(&mut self, text: &str, now: Instant) {
-        if self.asks(now) {
-            if let Some(question) = self.waiting.shown_mut() {
-                question.paste(text);
-            }
-            return;
-        }
+    /// A key for the message.
+    fn write(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
         self.typed_at = Some(now);
-        self.composer.paste(text);
+        let words = self.words();
+        match self.composer.key(key, &words) {
+            Typed::Entered(text) => return self.entered(&text),
+            Typed::Nothing if key.code == KeyCode::Tab => self.go_to_question(),
+            Typed::Nothing | Typed::Redraw => {}
+        }
+        Vec::new()
+    }
+
+    /// Whom a message is for that names nobody.
+    pub(super) fn listener(&self) -> Option<&str> {
+        self.agent.as_deref().or(self.conversation.world.main_agent.as_deref())
     }
 
     fn interrupt(&mut self, leaving: bool) -> Vec<Effect> {
@@ -267,38 +260,6 @@ impl State {
 
     pub fn is_leaving(&self) -> bool {
         self.leaving
-    }
-
-    fn decide(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
-        let Some(question) = self.waiting.shown_mut() else {
-            return Vec::new();
-        };
-        match question.key_at(key, now) {
-            Outcome::Decided(decision) => {
-                let approval = question.approval.id.clone();
-                self.waiting.send(&approval);
-                vec![Effect::Decide { approval, decision }]
-            }
-            Outcome::Later => {
-                self.waiting.put_off();
-                self.note("it waits; /approvals asks again");
-                Vec::new()
-            }
-            Outcome::Redraw => Vec::new(),
-            Outcome::Nothing => {
-                let went = match key.code {
-                    KeyCode::Tab | KeyCode::Right | KeyCode::Down => self.waiting.step(true),
-                    KeyCode::BackTab | KeyCode::Left | KeyCode::Up => self.waiting.step(false),
-                    _ => false,
-                };
-                if went && let Some(next) = self.waiting.shown_mut() {
-                    // Whoever goes to a question knows that it comes; what it says is still to be read.
-                    next.shown_again(now);
-                    self.on_screen = Some(next.approval.id.clone());
-                }
-                Vec::new()
-            }
-        }
     }
 
     fn words(&self) -> Words {

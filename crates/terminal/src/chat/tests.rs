@@ -1,7 +1,9 @@
 //! Tests of a conversation without a terminal and without a network: what keys and news lead to, and how that looks.
 
+mod asking;
 mod screens;
 mod steps;
+mod telling;
 
 use std::time::{Duration, Instant};
 
@@ -146,6 +148,7 @@ impl Stage {
 
     fn draw(&mut self) {
         show(&mut self.state, &mut self.screen, self.now).unwrap();
+        self.state.was_drawn(self.now);
     }
 
     /// What is on the screen, and above a line what scrolled off it.

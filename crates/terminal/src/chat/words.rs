@@ -80,6 +80,21 @@ pub fn decided(approval: &Approval) -> String {
     format!("{} {call}: {what}{by}{edited}{reason}", approval.agent_id)
 }
 
+/// For which calls a decision holds from now on.
+pub fn lasts(approval: &Approval, calls: &str) -> String {
+    let calls = reveal_line(calls);
+    match approval.scope.as_deref() {
+        Some("always") => {
+            let world = reveal_line(&approval.world_id);
+            format!("  in world {world} you are not asked again: {calls}")
+        }
+        _ => {
+            let agent = reveal_line(&approval.agent_id);
+            format!("  in this chat you are not asked again for {agent}: {calls}")
+        }
+    }
+}
+
 pub fn count(number: usize, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),

@@ -90,6 +90,24 @@ impl Entry {
         }
     }
 
+    /// Bytes of text it holds, as far as they matter.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Said(said) => said.text.len() + said.reasoning.len(),
+            Self::Call(block) => block.result.as_ref().map_or(0, String::len),
+            Self::Notice { text, .. } => text.len(),
+        }
+    }
+
+    /// When it was; empty where that is not known.
+    pub fn at(&self) -> &str {
+        match self {
+            Self::Said(said) => &said.at,
+            Self::Call(block) => &block.at,
+            Self::Notice { at, .. } => at,
+        }
+    }
+
     /// Grows with every change.
     pub fn version(&self) -> u64 {
         match self {

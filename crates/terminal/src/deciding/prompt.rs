@@ -10,6 +10,9 @@ use super::{Deciding, Step, rules};
 use crate::markdown::{Break, Spans, wrap};
 use crate::theme::Theme;
 
+/// Columns below which a question and what is typed share no line.
+const NARROW: u16 = 60;
+
 pub fn lines(deciding: &Deciding, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if let Some(problem) = &deciding.problem {
@@ -26,7 +29,13 @@ pub fn lines(deciding: &Deciding, width: u16, theme: Theme) -> Vec<Line<'static>
         }
         Step::Calls(reach, marked) => lines.extend(calls(approval, *reach, *marked, width, theme)),
         Step::Reason(input) => {
-            lines.extend(input.draw("why (empty for no reason)> ", width, theme));
+            // Where it would leave little room to write, the question has a line of its own.
+            if width < NARROW {
+                lines.extend(say("why? (empty for no reason)", theme.question(), width));
+                lines.extend(input.draw("> ", width, theme));
+            } else {
+                lines.extend(input.draw("why (empty for no reason)> ", width, theme));
+            }
             let sends = if approval.form.is_some() { "declines" } else { "denies" };
             lines.extend(keys(&[("Enter", sends), ("Esc", "goes back")], width, theme));
         }

@@ -17,6 +17,24 @@ const DEPTH: usize = 100;
 
 static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 
+/// What is written most often, with a line of each that has most of its parts.
+const COMMON: [(&str, &str); 6] = [
+    ("bash", "for one in \"$@\"; do echo 1; done # all"),
+    ("json", "{\"name\": [1, true, \"text\"]}"),
+    ("rust", "pub fn one(two: &str) -> u8 { let a = 1; \"text\" } // why"),
+    ("python", "def one(two): return [1, \"text\"] # why"),
+    ("javascript", "const one = (two) => { return [1, \"text\"]; } // why"),
+    ("diff", "@@ -1 +1 @@"),
+];
+
+/// Reads what is known of languages, and of the common ones what their first line needs. That takes a while: whoever does it
+/// before it is needed, beside what must not wait, spares the first code that is shown.
+pub fn prepare() {
+    for (language, line) in COMMON {
+        drop(Highlighter::new(language, Theme::new(true)).line(line));
+    }
+}
+
 /// Highlights one line after another.
 pub struct Highlighter {
     theme: Theme,
@@ -44,6 +62,11 @@ impl Highlighter {
             false => None,
         };
         Self { theme, state, seen: 0 }
+    }
+
+    /// Whether the parts of the next line are looked at.
+    pub fn is_at_work(&self) -> bool {
+        self.state.is_some()
     }
 
     /// A line without its end.

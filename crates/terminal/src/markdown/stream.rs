@@ -89,6 +89,14 @@ impl Lines {
         out
     }
 
+    /// What comes next is code, whose parts are looked at: that takes longer than text.
+    pub fn is_in_code(&self) -> bool {
+        match &self.block {
+            Block::Code { highlighter, .. } => highlighter.is_at_work(),
+            _ => false,
+        }
+    }
+
     /// What is there after them, as far as it is known.
     pub fn tail(&self, width: u16) -> Vec<Line<'static>> {
         self.clone().end(width)

@@ -7,9 +7,12 @@ use super::message::Effect;
 use super::state::{Focus, State, Tone};
 use super::transcript::Transcript;
 use super::tree::Row;
+use crate::conversation::Loaded;
 
 /// Chats that are kept.
 const KEPT: usize = 3;
+/// Log positions before the newest from which notices are loaded, and numbers of events for each position.
+const NOTICES: u64 = 50_000 * 16;
 
 impl State {
     pub(super) fn worlds(&mut self, worlds: Vec<World>) -> Vec<Effect> {
@@ -37,6 +40,9 @@ impl State {
         let (world, chat) = (world.clone(), chat.clone());
         self.tree.select(&chat.id);
         self.shows_log = false;
+        if self.open.as_deref() != Some(chat.id.as_str()) {
+            self.editing = None;
+        }
         self.open = Some(chat.id.clone());
         let known = self.transcripts.iter().position(|known| known.chat() == chat.id);
         if let Some(place) = known {
@@ -47,8 +53,39 @@ impl State {
         if self.transcripts.len() >= KEPT {
             self.transcripts.remove(0);
         }
-        self.transcripts.push(Transcript::opening(world.clone(), chat.clone(), self.theme));
-        vec![Effect::Open { world: Box::new(world), chat: Box::new(chat) }]
+        let transcript = Transcript::opening(world, chat, self.theme);
+        let effect = transcript.load_effect(self.notices_after());
+        self.transcripts.push(transcript);
+        vec![effect]
+    }
+
+    /// After which event what the runtime said is loaded with a chat.
+    pub(super) fn notices_after(&self) -> u64 {
+        self.known.saturating_sub(NOTICES)
+    }
+
+    /// Tries again to load the chat that is looked at.
+    pub(super) fn open_again(&mut self) -> Vec<Effect> {
+        let after = self.notices_after();
+        self.transcript_mut().map(|transcript| transcript.load_again(after)).into_iter().collect()
+    }
+
+    pub(super) fn opened(&mut self, loaded: Loaded) -> Vec<Effect> {
+        let after = self.notices_after();
+        let id = loaded.conversation.chat.id.clone();
+        let transcript = self.transcripts.iter_mut().find(|known| known.chat() == id);
+        transcript.and_then(|transcript| transcript.loaded(loaded, after)).into_iter().collect()
+    }
+
+    pub(super) fn not_opened(&mut self, chat: &str, why: String) -> Vec<Effect> {
+        self.with(chat, |transcript| transcript.failed_to_load(why))
+    }
+
+    pub(super) fn not_created(&mut self, why: String) -> Vec<Effect> {
+        if let Some(text) = self.begun.take() {
+            self.composer.give_back(self.open.as_deref(), &text);
+        }
+        self.told(Tone::Warning, why)
     }
 
     pub(super) fn chat(&mut self, chat: Chat) -> Vec<Effect> {
@@ -106,7 +143,7 @@ impl State {
         let Some(transcript) = self.transcript_mut() else {
             let effects = self.create();
             match effects.is_empty() {
-                true => self.composer.give_back(&text),
+                true => self.composer.give_back(None, &text),
                 false => self.begun = Some(text),
             }
             return effects;
@@ -125,9 +162,12 @@ impl State {
     }
 
     pub(super) fn not_posted(&mut self, key: &str, why: &str) -> Vec<Effect> {
-        let text = self.transcripts.iter_mut().find_map(|transcript| transcript.sent(key));
-        if let Some(text) = text {
-            self.composer.give_back(&text);
+        let text = self
+            .transcripts
+            .iter_mut()
+            .find_map(|transcript| Some((transcript.chat().to_owned(), transcript.sent(key)?)));
+        if let Some((chat, text)) = text {
+            self.composer.give_back(Some(&chat), &text);
         }
         self.tell(Tone::Warning, why);
         Vec::new()
@@ -142,13 +182,32 @@ impl State {
         let activity = &transcript.conversation.activity;
         let waiting = activity.waiting_approvals;
         if activity.works() {
-            self.tell(Tone::Plain, "stopping the agents of this chat");
-            return vec![Effect::Stop { world, chat }];
+            return self.stop_at(world, chat, None);
         }
         let leave = if self.focus == Focus::Composer { "Esc and then q quit" } else { "q quits" };
         let waits = if waiting > 0 { "what waits for you goes on waiting; " } else { "" };
         self.tell(Tone::Plain, format!("nothing runs in this chat; {waits}{leave}"));
         Vec::new()
+    }
+
+    pub(super) fn stop_at(
+        &mut self,
+        world: String,
+        chat: String,
+        agent: Option<String>,
+    ) -> Vec<Effect> {
+        let whom = agent.as_deref().unwrap_or("the agents of this chat");
+        self.tell(Tone::Plain, format!("stopping {whom}"));
+        self.stopping.push(chat.clone());
+        vec![Effect::Stop { world, chat, agent }]
+    }
+
+    /// It is known what became of a stop.
+    pub(super) fn stopped(&mut self, chat: &str, tone: Tone, what: &str) -> Vec<Effect> {
+        if let Some(place) = self.stopping.iter().position(|stopping| stopping == chat) {
+            self.stopping.remove(place);
+        }
+        self.told(tone, what.to_owned())
     }
 
     /// What was before, where somebody has looked at all there is.

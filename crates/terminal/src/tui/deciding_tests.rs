@@ -25,6 +25,13 @@ fn requests_are_decided_in_any_order() {
 }
 
 #[test]
+fn a_text_that_was_meant_for_the_composer_decides_nothing_and_is_told() {
+    let mut stage = Stage::asked(WIDE);
+    assert_eq!(stage.press("esc a w o"), []);
+    stage.shows("taken for part of a text: press again");
+}
+
+#[test]
 fn a_letter_decides_only_in_the_inbox() {
     let mut stage = Stage::asked(WIDE);
     stage.type_in("o");
@@ -59,7 +66,138 @@ fn a_key_that_was_meant_for_one_request_decides_no_other() {
     stage.shows("shell_cmd rm -r build: denied by bob");
     stage.shows("Enter shows the next.");
     assert_eq!(stage.press("o"), []);
-    assert_eq!(stage.press("enter o"), decide("apr_2"));
+    assert_eq!(stage.press("enter o"), [], "it was not on the screen before");
+    stage.shows("just shown: press again");
+    stage.rest();
+    assert_eq!(stage.press("o"), decide("apr_2"));
+}
+
+#[test]
+fn what_vanished_while_nobody_listened_leaves_its_place_empty() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a");
+    let left = [2, 3].map(|number| approval(request(number)));
+    stage.tell(Message::Approvals(left.to_vec()));
+    stage.shows("shell_cmd rm -r build: does not wait any more");
+    assert_eq!(stage.press("o"), [], "it was meant for the one that is gone");
+    stage.press("enter");
+    stage.shows("1 of 2 waiting");
+    assert_eq!(stage.press("o"), [], "nobody has read it yet");
+    stage.rest();
+    assert_eq!(stage.press("o"), decide("apr_2"));
+}
+
+#[test]
+fn what_became_of_one_that_vanished_is_told_when_it_is_known() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a o");
+    let left = [2, 3].map(|number| approval(request(number)));
+    stage.tell(Message::Approvals(left.to_vec()));
+    stage.shows("does not wait any more");
+    stage.tell(Message::Decided(Box::new(approval(decided(1, "approved", "tester")))));
+    stage.shows("1 of 2 waiting");
+    stage.tell(Message::Approvals(vec![approval(request(3))]));
+    stage.event("approval", decided(2, "denied", "bob"));
+    stage.shows("shell_cmd git push --force origin main: denied by bob");
+    assert_eq!(stage.press("o"), []);
+}
+
+#[test]
+fn a_list_that_is_loaded_anew_keeps_what_is_looked_at() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a down");
+    stage.tell(Message::Approvals([3, 2].map(|number| approval(request(number))).to_vec()));
+    stage.shows("1 of 2 waiting · bob");
+    assert_eq!(stage.press("o"), decide("apr_2"));
+}
+
+#[test]
+fn what_was_typed_about_a_request_outlasts_a_list_that_is_loaded_anew() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a d");
+    stage.type_in("wrong folder");
+    stage.tell(Message::Approvals((1..=3).map(|number| approval(request(number))).collect()));
+    stage.shows("> wrong folder");
+}
+
+#[test]
+fn a_request_that_is_another_under_the_same_name_is_read_anew() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a");
+    let mut other = request(1);
+    other["shown"] = serde_json::json!("rm -r /");
+    stage.tell(Message::Approvals(vec![approval(other)]));
+    stage.shows("rm -r /");
+    assert_eq!(stage.press("o"), []);
+    stage.rest();
+    assert_eq!(stage.press("o"), decide("apr_1"));
+}
+
+#[test]
+fn a_request_that_came_just_now_is_not_answered_by_turning_to_it() {
+    let mut stage = Stage::at_work(WIDE);
+    stage.screen();
+    stage.event("approval", request(1));
+    assert_eq!(stage.press("esc a o"), []);
+    stage.shows("just shown: press again");
+    stage.rest();
+    assert_eq!(stage.press("o"), decide("apr_1"));
+}
+
+#[test]
+fn a_decision_that_is_not_delivered_is_plainly_so() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a o");
+    stage.shows("deciding");
+    let why = "nobody answers".to_owned();
+    stage.tell(Message::DecisionDelayed { id: "apr_1".to_owned(), why });
+    stage.shows("not yet delivered: retrying");
+    assert_eq!(stage.state.left_behind(), ["decision on apr_1 was not delivered"]);
+    stage.press("esc q");
+    stage.shows("1 decision not delivered yet.");
+    stage.press("esc");
+    let why = "the decision was not delivered: nobody answers".to_owned();
+    stage.tell(Message::NotDecided { id: "apr_1".to_owned(), why });
+    assert!(stage.state.left_behind().is_empty());
+    stage.press("a");
+    assert_eq!(stage.press("o"), decide("apr_1"));
+}
+
+#[test]
+fn the_same_decision_made_before_counts_and_another_is_named() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a o");
+    stage.tell(Message::Decided(Box::new(approval(decided(1, "approved", "bob")))));
+    stage.shows("1 of 2 waiting");
+    stage.hides("elsewhere");
+    stage.rest();
+    stage.press("o");
+    stage.tell(Message::Decided(Box::new(approval(decided(2, "denied", "bob")))));
+    stage.shows("decided elsewhere by bob");
+    stage.shows("Decided elsewhere.");
+    assert_eq!(stage.press("o"), [], "the next is not in its place");
+    assert!(stage.state.undelivered().is_empty());
+}
+
+#[test]
+fn a_stop_that_is_not_delivered_is_told_when_leaving() {
+    let mut stage = Stage::at_work(NARROW);
+    stage.press("ctrl-c");
+    stage.tell(Message::StopDelayed { why: "nobody answers".to_owned() });
+    stage.shows("stop not yet delivered, retrying: nobody answers");
+    assert_eq!(stage.state.left_behind(), ["stop of chat_1 was not delivered"]);
+    stage.tell(Message::Stopped { chat: "chat_1".to_owned() });
+    assert!(stage.state.left_behind().is_empty());
+}
+
+#[test]
+fn all_of_what_is_asked_about_a_denial_is_seen_beside_the_other_panes() {
+    let mut stage = Stage::asked((100, 24));
+    stage.press("esc a d");
+    stage.shows("why? (empty for no reason)");
+    stage.type_in("it is the wrong folder");
+    stage.shows("> it is the wrong folder");
+    stage.shows("Enter denies · Esc goes back");
 }
 
 #[test]
@@ -78,7 +216,9 @@ fn on_a_small_screen_the_last_decision_leads_back_to_the_conversation() {
     let mut stage = Stage::at_work(NARROW);
     stage.event("approval", request(1));
     stage.screen();
-    stage.press("esc a o");
+    assert_eq!(stage.press("esc a o"), [], "the card was not on the screen before");
+    stage.rest();
+    assert_eq!(stage.press("o"), decide("apr_1"));
     stage.event("approval", decided(1, "approved", "tester"));
     stage.shows("How much disk space is left?");
     assert_eq!(stage.state.focus, Focus::Conversation);

@@ -48,7 +48,9 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
     }
     if layout.is_wide {
         let (x, y) = (layout.composer.x, layout.composer.y);
-        buffer.set_string(x.saturating_sub(1), y, "├", state.theme.quiet());
+        if layout.tree_beside().is_some() {
+            buffer.set_string(x.saturating_sub(1), y, "├", state.theme.quiet());
+        }
         buffer.set_string(layout.composer.right(), y, "┤", state.theme.quiet());
     }
     status::draw(buffer, state);
@@ -93,15 +95,27 @@ fn spinner(state: &State) -> &'static str {
     SPINNER.get(state.beat % SPINNER.len()).copied().unwrap_or(" ")
 }
 
-/// Words in the middle of a part of the screen.
+/// Words in the middle of a part of the screen, each line wrapped where it is too long.
 fn centred(buffer: &mut Buffer, part: Rect, lines: &[Line<'static>]) {
-    let many = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let wrapped: Vec<Line<'static>> =
+        lines.iter().flat_map(|line| folded(line, part.width)).collect();
+    let many = u16::try_from(wrapped.len()).unwrap_or(u16::MAX);
     let above = part.height.saturating_sub(many) / 3;
-    for (line, row) in lines.iter().zip(above..) {
+    for (line, row) in wrapped.iter().zip(above..) {
         let width = u16::try_from(line.width()).unwrap_or(part.width).min(part.width);
         let middle = Rect { x: part.x + (part.width - width) / 2, width, ..part };
         put(buffer, middle, row, line);
     }
+}
+
+/// One line, or as many as it needs at a width.
+fn folded(line: &Line<'static>, width: u16) -> Vec<Line<'static>> {
+    if line.width() <= usize::from(width) {
+        return vec![line.clone()];
+    }
+    let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+    let style = line.spans.first().map_or(line.style, |span| line.style.patch(span.style));
+    words::wrap_words(&text, width).into_iter().map(|text| Line::styled(text, style)).collect()
 }
 
 /// How the title of a pane looks.

@@ -1,6 +1,8 @@
 //! Performs what the state wants done, each in a task of its own, and answers with messages.
-//! Used by the loop in `tui`. What fails because nobody answers is tried again until somebody does: reading changes nothing,
-//! and what changes something carries a key by which a server knows it again.
+//! Used by the loop in `tui`. Reading is tried again until somebody answers, since it changes nothing; so are messages, which
+//! carry a key by which a server knows them again. Decisions and stops, in `deliver`, are given up after a while.
+
+mod deliver;
 
 use std::fs::OpenOptions;
 use std::future::Future;
@@ -8,9 +10,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Duration;
 
-use agent_world_client::wire::{
-    Approval, Call, Chat, Decision, NewMessage, OnApproval, Page, Posted,
-};
+use agent_world_client::wire::{Call, Chat, NewMessage, OnApproval, Page, Posted};
 use agent_world_client::{Client, Error, Following, Path, Result, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,8 +18,9 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use self::deliver::Patience;
 use super::message::{Effect, Message};
-use crate::conversation::{Conversation, load, load_before};
+use crate::conversation::{Conversation, load_before, load_with_notices};
 
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -52,7 +53,7 @@ impl Worker {
         while self.tasks.try_join_next().is_some() {}
         let (client, sender) = (self.client.clone(), self.sender.clone());
         self.tasks.spawn(async move {
-            if let Some(message) = perform(&client, effect).await {
+            if let Some(message) = perform(&client, &sender, effect).await {
                 // Nobody listens any more: the view is over.
                 sender.send(message).await.ok();
             }
@@ -97,18 +98,53 @@ async fn insist<T, F: Future<Output = Result<T>>>(ask: impl Fn() -> F) -> Result
     }
 }
 
-async fn perform(client: &Client, effect: Effect) -> Option<Message> {
+async fn perform(client: &Client, sender: &Sender<Message>, effect: Effect) -> Option<Message> {
     let done = match effect {
         Effect::Post { world, chat, text, key } => {
             return Some(post(client, chat_path(&world, &chat), text, key).await);
         }
-        Effect::Decide { id, decision } => return Some(decide(client, id, &decision).await),
+        Effect::Decide { id, decision } => {
+            return Some(deliver::decision(Patience::USUAL, client, sender, id, &decision).await);
+        }
+        Effect::Stop { world, chat, agent } => {
+            return Some(deliver::stop(Patience::USUAL, client, sender, &world, chat, agent).await);
+        }
         Effect::LoadChat { world, chat } => return load_chat(client, &world, chat).await,
+        Effect::Open { world, chat, after } => {
+            let ask =
+                || load_with_notices(client, (*world).clone(), (*chat).clone(), MESSAGES, after);
+            return Some(match insist(ask).await {
+                Ok(loaded) => Message::Opened(Box::new(loaded)),
+                Err(error) => Message::NotOpened { chat: chat.id, why: error.to_string() },
+            });
+        }
+        Effect::LoadOlder { world, chat, before } => {
+            let of = Conversation::new(*world, *chat);
+            return Some(match insist(|| load_before(client, &of, &before, MESSAGES)).await {
+                Ok(loaded) => Message::Older(Box::new(loaded)),
+                Err(error) => Message::NotOlder { chat: of.chat.id, why: error.to_string() },
+            });
+        }
+        Effect::CreateChat(world) => {
+            let path = Path::new("/api/worlds").then(&world).then("chats");
+            return Some(created(client.post(path, &json!({})).await));
+        }
+        Effect::Fork { world, chat, message } => {
+            let path = chat_path(&world, &chat).then("fork");
+            return Some(created(client.post(path, &json!({ "message_id": message })).await));
+        }
         Effect::Save { name, text } => return Some(save(&name, &text)),
         Effect::Quit => return None,
         effect => ask(client, effect).await,
     };
     Some(done.unwrap_or_else(|error| Message::Failed(error.to_string())))
+}
+
+fn created(made: Result<Chat>) -> Message {
+    match made {
+        Ok(chat) => Message::Created(Box::new(chat)),
+        Err(error) => Message::NotCreated(error.to_string()),
+    }
 }
 
 async fn ask(client: &Client, effect: Effect) -> Result<Message> {
@@ -123,15 +159,6 @@ async fn ask(client: &Client, effect: Effect) -> Result<Message> {
             let path = Path::new("/api/approvals").with("state", "pending").with("limit", "1000");
             Message::Approvals(insist(|| client.all(path.clone())).await?)
         }
-        Effect::Open { world, chat } => {
-            let ask = || load(client, (*world).clone(), (*chat).clone(), MESSAGES);
-            Message::Opened(Box::new(insist(ask).await?))
-        }
-        Effect::LoadOlder { world, chat, before } => {
-            let of = Conversation::new(*world, *chat);
-            let ask = || load_before(client, &of, &before, MESSAGES);
-            Message::Older(Box::new(insist(ask).await?))
-        }
         Effect::LoadEvents { world, after } => {
             Message::Events(events(client, &world, after).await?)
         }
@@ -139,22 +166,50 @@ async fn ask(client: &Client, effect: Effect) -> Result<Message> {
             let path = chat_path(&world, &chat).then("tool-calls").then(&call);
             Message::Call(Box::new(whole_call(client, path).await?))
         }
-        Effect::CreateChat(world) => {
-            let path = Path::new("/api/worlds").then(&world).then("chats");
-            Message::Created(Box::new(client.post(path, &json!({})).await?))
+        Effect::Retry { world, chat } => {
+            let path = chat_path(&world, &chat).then("retry");
+            let _: Value = client.post(path, &json!({})).await?;
+            Message::Done("the failed turn is taken up again".to_owned())
         }
-        Effect::Stop { world, chat } => {
-            let path = chat_path(&world, &chat).then("stop");
-            let of_all = json!({});
-            let _stopped: Chat = insist(|| client.post(path.clone(), &of_all)).await?;
-            Message::Done("the agents of this chat are stopped".to_owned())
+        Effect::Rename { world, chat, title } => {
+            let path = chat_path(&world, &chat);
+            Message::Chat(Box::new(client.patch(path, &json!({ "title": title })).await?))
         }
+        Effect::Edit { world, chat, message, text } => {
+            let path = chat_path(&world, &chat).then("messages").then(&message);
+            let edited: Result<Value> = client.put(path, &json!({ "content": text })).await;
+            match edited {
+                Ok(_) => Message::Resized,
+                Err(error) => Message::NotEdited { chat, text, why: error.to_string() },
+            }
+        }
+        Effect::ShowPolicy { world, chat } => policy(client, &world, &chat).await?,
         Effect::Post { .. }
         | Effect::Decide { .. }
+        | Effect::Stop { .. }
         | Effect::LoadChat { .. }
+        | Effect::Open { .. }
+        | Effect::LoadOlder { .. }
+        | Effect::CreateChat(_)
+        | Effect::Fork { .. }
         | Effect::Save { .. }
         | Effect::Quit => Message::Resized,
     })
+}
+
+/// What agents may do in a world, and what was permitted for a chat alone.
+async fn policy(client: &Client, world: &str, chat: &str) -> Result<Message> {
+    let policy = Path::new("/api/worlds").then(world).then("policy");
+    let policy: Value = client.get(policy).await?;
+    let grants: Vec<Value> = client.all(chat_path(world, chat).then("grants")).await?;
+    let here = match grants.as_slice() {
+        [] => "Nothing is permitted for this chat alone.".to_owned(),
+        grants => {
+            let all = grants.iter().map(|grant| format!("{grant:#}"));
+            format!("Permitted for this chat:\n{}", all.collect::<Vec<String>>().join("\n"))
+        }
+    };
+    Ok(Message::Told { title: "Policy".to_owned(), text: format!("{here}\n\n{policy:#}") })
 }
 
 /// A call with all of its result, also where the log has only its beginning and end.
@@ -218,23 +273,6 @@ async fn post(client: &Client, chat: Path, text: String, key: String) -> Message
         Ok(_) => Message::Posted { key },
         Err(error) => Message::NotPosted { key, why: error.to_string() },
     }
-}
-
-async fn decide(client: &Client, id: String, decision: &Decision) -> Message {
-    let path = Path::new("/api/approvals").then(&id);
-    let decided: Result<Approval> = insist(|| client.post(path.clone(), decision)).await;
-    let error = match decided {
-        Ok(approval) => return Message::Decided(Box::new(approval)),
-        Err(error) => error,
-    };
-    // Somebody else was first, or an earlier attempt got through: what is so now says which.
-    if error.status() == Some(409)
-        && let Ok(approval) = client.get::<Approval>(path).await
-        && !approval.is_pending()
-    {
-        return Message::Decided(Box::new(approval));
-    }
-    Message::NotDecided { id, why: error.to_string() }
 }
 
 async fn load_chat(client: &Client, world: &str, chat: String) -> Option<Message> {

@@ -1,12 +1,16 @@
 //! What waits for a person in all worlds, and the one that is looked at.
-//! Owned by the state; a fold of what is loaded and heard. Nothing is taken for decided before the server says so.
+//! Owned by the state; a fold of what is loaded and heard. Nothing is taken for decided before the server says so, and no
+//! request takes the place of another under somebody's fingers.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
-use agent_world_client::wire::Approval;
+use agent_world_client::wire::{Approval, Decision};
+use ratatui::text::Line;
 
+use super::sent::{self, Delivery, Sent};
 use super::words;
 use crate::deciding::Deciding;
+use crate::theme::Theme;
 
 /// Settled requests that are remembered, for lists that were asked for before they were.
 const REMEMBERED: usize = 1_000;
@@ -21,14 +25,44 @@ pub struct Inbox {
     /// What became of the one that was looked at, while another decided it. The next one is not put in its place: a key that
     /// was meant for it must not decide another.
     became: Option<String>,
+    /// Its id, where nobody has said yet why it waits no more.
+    gone: Option<String>,
     /// Where it was.
     at: usize,
     /// Beats until the one that is looked at takes keys, where nobody chose it: a key pressed so soon was not meant for it.
     unread: u8,
-    /// Those whose decision is on its way.
-    sent: HashSet<String>,
+    /// Why the last key that could have been an answer was none.
+    swallowed: Option<&'static str>,
+    /// The decisions that are on their way.
+    sent: HashMap<String, Sent>,
     /// Lines of the card that are above the screen.
     pub scrolled: usize,
+    card: Card,
+}
+
+/// The lines of what is looked at, kept until it is another one or has another place.
+#[derive(Debug, Default)]
+struct Card {
+    of: (String, usize, usize, u16),
+    lines: Vec<Line<'static>>,
+}
+
+/// What became of a request that was heard of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It waits, or this is no news.
+    No,
+    /// As this person decided, or without any decision of theirs.
+    Yes,
+    /// This person decided, and somebody else had decided otherwise.
+    Otherwise,
+}
+
+/// What is decided about: whoever has read one of two requests in which this is the same has read the other.
+fn asked(approval: &Approval) -> impl PartialEq + use<'_> {
+    let Approval { tool, arguments, shown, preview, working_directory, binding, form, .. } =
+        approval;
+    (tool, arguments, shown, preview, working_directory, binding, form)
 }
 
 impl Inbox {
@@ -54,87 +88,153 @@ impl Inbox {
         self.waiting = approvals;
         self.waiting.retain(|approval| approval.is_pending() && !settled.contains(&approval.id));
         self.sort();
-        let waiting = &self.waiting;
-        self.sent.retain(|id| waiting.iter().any(|approval| approval.id == *id));
-        self.look_again();
+        match self.selected().map(ToOwned::to_owned) {
+            Some(id) => self.look_again_at(&id),
+            None => self.look_at_first(),
+        }
     }
 
-    /// Takes in a request as it is now. Returns whether it was settled just now.
-    pub fn hear(&mut self, approval: &Approval) -> bool {
+    /// Keeps what is looked at where it still waits. Where it does not, nothing is put in its place before somebody asks.
+    fn look_again_at(&mut self, id: &str) {
+        match self.waiting.iter().position(|one| one.id == id) {
+            Some(place) => {
+                let known = self.deciding.as_ref().map(|deciding| &deciding.approval);
+                if known.map(asked) != self.waiting.get(place).map(asked) {
+                    self.show(place);
+                    self.arm();
+                }
+            }
+            None => {
+                let gone = self.deciding.take().map(|deciding| deciding.approval);
+                self.at = self.at.min(self.waiting.len().saturating_sub(1));
+                self.became = gone.map(|approval| words::vanished(&approval));
+                self.gone = Some(id.to_owned());
+            }
+        }
+    }
+
+    /// Takes in a request as it is now.
+    pub fn hear(&mut self, approval: &Approval) -> Settled {
         let place = self.waiting.iter().position(|known| known.id == approval.id);
         if approval.is_pending() {
             if place.is_none() && !self.settled.contains(&approval.id) {
                 self.waiting.push(approval.clone());
                 self.sort();
             }
-            self.look_again();
-            return false;
+            self.look_at_first();
+            return Settled::No;
         }
         if self.settled.contains(&approval.id) {
-            return false;
+            return Settled::No;
         }
         self.settled.push_back(approval.id.clone());
         if self.settled.len() > REMEMBERED {
             self.settled.pop_front();
         }
-        let is_ours = self.sent.remove(&approval.id);
-        if let Some(place) = place {
-            let is_looked_at = self.selected() == Some(approval.id.as_str());
-            self.waiting.remove(place);
-            if is_looked_at {
-                self.at = place.min(self.waiting.len().saturating_sub(1));
-                self.deciding = None;
-                if is_ours {
-                    self.look_at(self.at);
-                    self.unread = UNREAD;
-                } else {
-                    self.became = Some(words::outcome(approval));
+        let sent = self.sent.remove(&approval.id);
+        let is_ours = sent.as_ref().is_some_and(|sent| sent::is_same(&sent.decision, approval));
+        let was_looked_at = match place {
+            Some(place) => {
+                let is_looked_at = self.selected() == Some(approval.id.as_str());
+                self.waiting.remove(place);
+                if is_looked_at {
+                    self.at = place.min(self.waiting.len().saturating_sub(1));
+                    self.deciding = None;
                 }
+                is_looked_at
+            }
+            None => self.became.is_some() && self.gone.as_deref() == Some(approval.id.as_str()),
+        };
+        if was_looked_at {
+            let elsewhere = if sent.is_some() { "Decided elsewhere. " } else { "" };
+            self.became = Some(format!("{elsewhere}{}", words::outcome(approval)));
+            if is_ours {
+                self.go_on();
             }
         }
-        true
+        if sent.is_some() && !is_ours { Settled::Otherwise } else { Settled::Yes }
     }
 
     fn sort(&mut self) {
         self.waiting.sort_by(|a, b| (&a.created_at, &a.id).cmp(&(&b.created_at, &b.id)));
     }
 
-    /// Keeps what is looked at while it waits; otherwise looks at the oldest.
-    fn look_again(&mut self) {
-        let known = self.selected().map(ToOwned::to_owned);
-        let waits = known.is_some_and(|id| self.waiting.iter().any(|one| one.id == id));
-        if !waits && self.became.is_none() {
+    /// Looks at the oldest where nothing is looked at.
+    fn look_at_first(&mut self) {
+        if self.deciding.is_none() && self.became.is_none() {
             self.look_at(0);
-            self.unread = UNREAD;
+            self.arm();
         }
     }
 
+    /// Nobody has read what is there now: keys decide nothing for a moment.
+    pub fn arm(&mut self) {
+        self.unread = UNREAD;
+        self.swallowed = None;
+    }
+
+    /// Whether no key is an answer yet.
+    pub fn is_quiet(&self) -> bool {
+        self.unread > 0
+    }
+
+    /// A key that could have been an answer came too soon to be one.
+    pub fn swallow(&mut self) {
+        let why = match self.is_quiet() {
+            true => "just shown: press again",
+            false => "taken for part of a text: press again",
+        };
+        self.swallowed = self.deciding.as_ref().map(|_| why);
+    }
+
+    /// Why the last key that could have been an answer was none.
+    pub fn swallowed(&self) -> Option<&'static str> {
+        self.swallowed
+    }
+
+    fn show(&mut self, place: usize) {
+        self.deciding = self.waiting.get(place).cloned().map(Deciding::new);
+        self.scrolled = 0;
+        self.swallowed = None;
+        self.card = Card::default();
+    }
+
+    /// Somebody chose one: what they press from now on is meant for it.
     pub fn look_at(&mut self, place: usize) {
-        let approval = self.waiting.get(place);
-        if approval.map(|approval| approval.id.as_str()) != self.selected() {
-            self.deciding = approval.cloned().map(Deciding::new);
-            self.scrolled = 0;
+        let id = self.waiting.get(place).map(|approval| approval.id.as_str());
+        if id != self.selected() {
+            self.show(place);
         }
         self.became = None;
         self.at = place;
         self.unread = 0;
     }
 
-    /// Somebody turns to the inbox: what they press from now on is meant for what they see.
-    pub fn attend(&mut self) {
-        self.unread = 0;
+    /// Nobody's keys act on it: the next one may take the place of what was settled.
+    pub fn go_on(&mut self) {
+        if self.became.take().is_some() {
+            self.look_at(self.at);
+            self.arm();
+        }
     }
 
-    /// A quarter of a second has passed.
-    pub fn beat(&mut self) {
-        self.unread = self.unread.saturating_sub(1);
+    /// A quarter of a second has passed. Returns whether keys count from now on.
+    pub fn beat(&mut self) -> bool {
+        let was = self.unread;
+        self.unread = was.saturating_sub(1);
+        was == 1
     }
 
     pub fn step(&mut self, by: isize) {
-        let by = if self.became.is_some() { 0 } else { by };
+        let is_next = self.became.is_some();
+        let by = if is_next { 0 } else { by };
         match self.waiting.len().checked_sub(1) {
             Some(last) => self.look_at(self.place().saturating_add_signed(by).min(last)),
             None => self.became = None,
+        }
+        // It was not on the screen before.
+        if is_next {
+            self.arm();
         }
     }
 
@@ -147,6 +247,7 @@ impl Inbox {
     pub fn later(&mut self) {
         let next = self.place() + usize::from(self.became.is_none());
         self.look_at(if next < self.waiting.len() { next } else { 0 });
+        self.arm();
     }
 
     pub fn selected(&self) -> Option<&str> {
@@ -170,25 +271,59 @@ impl Inbox {
 
     /// The one that keys can decide: none while a decision about it is on its way.
     pub fn open(&mut self) -> Option<&mut Deciding> {
-        let is_sent = self.selected().is_some_and(|id| self.sent.contains(id));
+        let is_sent = self.selected().is_some_and(|id| self.sent.contains_key(id));
         let takes_keys = !is_sent && self.unread == 0;
+        self.swallowed.take_if(|_| takes_keys);
         self.deciding.as_mut().filter(|_| takes_keys)
     }
 
-    pub fn is_sent(&self, id: &str) -> bool {
-        self.sent.contains(id)
+    /// How the decision about a request fares, where one is on its way.
+    pub fn delivery(&self, id: &str) -> Option<Delivery> {
+        self.sent.get(id).map(|sent| sent.delivery)
     }
 
-    pub fn sent(&mut self, id: &str) {
-        self.sent.insert(id.to_owned());
+    pub fn sent(&mut self, id: &str, decision: Decision) {
+        self.sent.insert(id.to_owned(), Sent { decision, delivery: Delivery::OnItsWay });
     }
 
-    /// A decision did not get through: the request can be decided again.
-    pub fn reopen(&mut self, id: &str) {
-        self.sent.remove(id);
-        if self.selected() == Some(id) {
-            let place = self.place();
-            self.deciding = self.waiting.get(place).cloned().map(Deciding::new);
+    /// Nobody answered: it is tried again.
+    pub fn delayed(&mut self, id: &str) {
+        if let Some(sent) = self.sent.get_mut(id) {
+            sent.delivery = Delivery::Retrying;
         }
+    }
+
+    /// The requests about which a decision is on its way, in order.
+    pub fn undelivered(&self) -> Vec<&str> {
+        let mut ids: Vec<&str> = self.sent.keys().map(String::as_str).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// A decision did not get through: the request can be decided again, and what was typed for it is still there.
+    pub fn reopen(&mut self, id: &str, why: &str) {
+        self.sent.remove(id);
+        if let Some(deciding) = self.deciding.as_mut().filter(|one| one.approval.id == id) {
+            deciding.refused(why);
+        }
+    }
+
+    /// Makes the lines of what is looked at, where they are others than before.
+    pub fn arrange(&mut self, width: u16, theme: Theme) {
+        let (number, total) = (self.place() + 1, self.len());
+        let Some(deciding) = &self.deciding else {
+            self.card = Card::default();
+            return;
+        };
+        let of = (deciding.approval.id.clone(), number, total, width);
+        if self.card.of != of {
+            let lines = deciding.lines(number, total, width, theme);
+            self.card = Card { of, lines };
+        }
+    }
+
+    /// What must be seen before deciding.
+    pub fn card(&self) -> &[Line<'static>] {
+        &self.card.lines
     }
 }

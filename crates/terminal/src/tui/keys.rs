@@ -1,7 +1,8 @@
 //! Decides what a key means where the focus is.
 //! Called by `update`. A letter is a command only where nobody writes, and decides about a request only in the inbox.
 
-use std::time::Instant;
+mod answering;
+mod overlays;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -9,8 +10,8 @@ use super::details::Details;
 use super::message::Effect;
 use super::state::{Focus, Overlay, State, Tone, Typing};
 use super::tree::Row;
+use crate::composer::Typed;
 use crate::conversation::Entry;
-use crate::deciding::Outcome;
 
 /// Rows that a page has in a list.
 const PAGE: isize = 10;
@@ -28,15 +29,18 @@ impl State {
         if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL {
             return self.stop();
         }
-        if self.overlay.is_some() {
-            return self.overlay_key(key.code);
+        if let Some(typing) = self.typing.filter(|_| self.overlay.is_none()) {
+            return self.filter_key(typing, key);
         }
-        if let Some(typing) = self.typing {
-            return self.filter_key(typing, key.code);
+        // Where letters are commands, one with another key is none.
+        let is_plain = !is_chord(key);
+        if self.overlay.is_some() {
+            return if is_plain { self.overlay_key(key.code) } else { NOTHING };
         }
         match self.focus {
             Focus::Composer => self.composer_key(key),
             Focus::Inbox => self.inbox_key(key),
+            _ if !is_plain => NOTHING,
             Focus::Tree => self.tree_key(key.code),
             Focus::Conversation if self.shows_log => self.log_key(key.code),
             Focus::Conversation => self.conversation_key(key.code),
@@ -65,23 +69,28 @@ impl State {
     }
 
     fn composer_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let chooses = self.composer.is_completing();
         match key.code {
-            KeyCode::Esc => self.focus = Focus::Conversation,
-            // In the middle of a text it was meant to complete a word: what follows must not reach the inbox.
-            KeyCode::Tab if !self.composer.is_empty() => {
-                self.tell(Tone::Plain, "Esc leaves what you write; Tab then goes to the next part");
+            KeyCode::Esc if !chooses => {
+                self.focus = Focus::Conversation;
+                if self.editing.take().is_some() {
+                    self.composer.set("");
+                }
             }
-            KeyCode::Tab => self.focus = Focus::Inbox,
-            KeyCode::BackTab => self.focus = Focus::Conversation,
+            KeyCode::Tab if self.composer.is_empty() => self.focus = Focus::Inbox,
+            KeyCode::BackTab if !chooses => self.focus = Focus::Conversation,
             KeyCode::F(1) => self.overlay = Some(Overlay::Help),
             KeyCode::Char('?') if self.composer.is_empty() => self.overlay = Some(Overlay::Help),
             KeyCode::PageUp => return self.scroll(-1),
             KeyCode::PageDown => return self.scroll(1),
-            _ => {
-                if let Some(text) = self.composer.key(key) {
-                    return self.post(text);
+            _ => match self.composer.key(key, &self.words()) {
+                Typed::Entered(text) => return self.entered(&text),
+                // In the middle of a text it was meant to complete a word: what follows must not reach the inbox.
+                Typed::Nothing if key.code == KeyCode::Tab => {
+                    self.tell(Tone::Plain, "nothing to complete; Esc leaves, and Tab then goes on");
                 }
-            }
+                Typed::Redraw | Typed::Nothing => {}
+            },
         }
         NOTHING
     }
@@ -127,8 +136,8 @@ impl State {
         self.focus = ORDER.get((place + step) % ORDER.len()).copied().unwrap_or(self.focus);
     }
 
-    fn quit(&mut self) -> Vec<Effect> {
-        if self.inbox.len() == 0 && self.unsent() == 0 {
+    pub(super) fn quit(&mut self) -> Vec<Effect> {
+        if self.inbox.len() == 0 && self.unsent() == 0 && self.undelivered().is_empty() {
             return vec![Effect::Quit];
         }
         self.overlay = Some(Overlay::Quit);
@@ -147,7 +156,7 @@ impl State {
             return NOTHING;
         };
         let Some(block) = transcript.call_meant() else {
-            self.tell(Tone::Plain, "no tool call is on the screen");
+            self.tell(Tone::Plain, "no tool was called here");
             return NOTHING;
         };
         let (world, chat) = (transcript.world().to_owned(), transcript.chat().to_owned());
@@ -193,6 +202,11 @@ impl State {
             KeyCode::PageUp => return self.scroll(-1),
             KeyCode::PageDown => return self.scroll(1),
             KeyCode::Enter => return self.enter(),
+            KeyCode::Char('r')
+                if self.transcript().is_some_and(|open| open.problem().is_some()) =>
+            {
+                return self.open_again();
+            }
             KeyCode::Char('w') => return self.save_selected(),
             _ => {}
         }
@@ -274,126 +288,9 @@ impl State {
         }
         NOTHING
     }
+}
 
-    fn inbox_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        // Somebody else settled what was looked at: what is typed was meant for that.
-        let is_text = matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace);
-        if self.inbox.became().is_some() && is_text {
-            return NOTHING;
-        }
-        if let Some(deciding) = self.inbox.open() {
-            let id = deciding.approval.id.clone();
-            match deciding.key_of_answer(key, Instant::now()) {
-                Outcome::Decided(decision) => {
-                    self.inbox.sent(&id);
-                    return vec![Effect::Decide { id, decision }];
-                }
-                Outcome::Later if key.code != KeyCode::Esc => {
-                    self.inbox.later();
-                    return NOTHING;
-                }
-                Outcome::Redraw => return NOTHING,
-                Outcome::Later | Outcome::Nothing => {}
-            }
-        }
-        match key.code {
-            KeyCode::Down | KeyCode::Char('j') => self.inbox.step(1),
-            KeyCode::Up | KeyCode::Char('k') => self.inbox.step(-1),
-            KeyCode::Char('g') | KeyCode::Home => self.inbox.step(isize::MIN),
-            KeyCode::Char('G') | KeyCode::End => self.inbox.step(isize::MAX),
-            KeyCode::PageDown => self.scroll_card(PAGE),
-            KeyCode::PageUp => self.scroll_card(-PAGE),
-            KeyCode::Esc => self.focus = Focus::Conversation,
-            KeyCode::Enter if self.inbox.became().is_some() => self.inbox.step(0),
-            KeyCode::Enter => return self.open_asking(),
-            // A letter that might have been meant as an answer does nothing else.
-            KeyCode::Char('?' | 'q' | 'c' | 'i' | '/') | KeyCode::Tab | KeyCode::BackTab => {
-                return self.common_key(key.code);
-            }
-            _ if self.inbox.len() == 0 => return self.common_key(key.code),
-            _ => {}
-        }
-        NOTHING
-    }
-
-    pub(super) fn scroll_card(&mut self, by: isize) {
-        let last = super::draw::inbox::card_lines(self).saturating_sub(1);
-        self.inbox.scrolled = self.inbox.scrolled.saturating_add_signed(by).min(last);
-    }
-
-    /// Opens the chat that the request comes from.
-    fn open_asking(&mut self) -> Vec<Effect> {
-        let chat = self.inbox.deciding().map(|deciding| deciding.approval.chat_id.clone());
-        let Some(chat) = chat else {
-            return NOTHING;
-        };
-        if !self.layout.is_wide {
-            self.focus = Focus::Conversation;
-        }
-        self.open(&chat)
-    }
-
-    fn overlay_key(&mut self, code: KeyCode) -> Vec<Effect> {
-        match (&mut self.overlay, code) {
-            (Some(Overlay::Quit), KeyCode::Char('y' | 'q') | KeyCode::Enter) => {
-                return vec![Effect::Quit];
-            }
-            (Some(Overlay::Quit), KeyCode::Char('n') | KeyCode::Esc) => self.overlay = None,
-            (Some(Overlay::Quit), KeyCode::Char('a')) => {
-                self.overlay = None;
-                self.focus = Focus::Inbox;
-            }
-            (Some(Overlay::Help), _) => self.overlay = None,
-            (Some(Overlay::Details(details)), _) => match code {
-                KeyCode::Esc | KeyCode::Char('q' | 't') | KeyCode::Enter => self.overlay = None,
-                KeyCode::Down | KeyCode::Char('j') => details.scroll(1),
-                KeyCode::Up | KeyCode::Char('k') => details.scroll(-1),
-                KeyCode::PageDown | KeyCode::Char(' ') => details.scroll(details.page()),
-                KeyCode::PageUp => details.scroll(-details.page()),
-                KeyCode::Char('g') | KeyCode::Home => details.scroll(isize::MIN),
-                KeyCode::Char('G') | KeyCode::End => details.scroll(isize::MAX),
-                KeyCode::Char('w') => {
-                    let name = details.title.clone();
-                    return vec![Effect::Save { name, text: details.text() }];
-                }
-                _ => {}
-            },
-            _ => {}
-        }
-        NOTHING
-    }
-
-    fn filter_of(&self, typing: Typing) -> &str {
-        match typing {
-            Typing::Tree => self.tree.filter(),
-            Typing::Log => self.log.filter(),
-        }
-    }
-
-    fn filter_by(&mut self, typing: Typing, filter: String) {
-        match typing {
-            Typing::Tree => self.tree.filter_by(filter),
-            Typing::Log => self.log.filter_by(filter),
-        }
-    }
-
-    fn filter_key(&mut self, typing: Typing, code: KeyCode) -> Vec<Effect> {
-        let mut filter = self.filter_of(typing).to_owned();
-        match code {
-            KeyCode::Char(letter) => filter.push(letter),
-            KeyCode::Backspace => drop(filter.pop()),
-            KeyCode::Enter => self.typing = None,
-            KeyCode::Esc => {
-                self.typing = None;
-                filter.clear();
-            }
-            KeyCode::Down if typing == Typing::Tree => self.tree.step(1),
-            KeyCode::Up if typing == Typing::Tree => self.tree.step(-1),
-            _ => {}
-        }
-        if filter != self.filter_of(typing) {
-            self.filter_by(typing, filter);
-        }
-        NOTHING
-    }
+/// Whether a letter was pressed together with Ctrl. Alt is what a terminal makes of Esc and a letter soon after it.
+fn is_chord(key: KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Char(_)) && key.modifiers.contains(KeyModifiers::CONTROL)
 }

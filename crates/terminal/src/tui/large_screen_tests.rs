@@ -33,7 +33,7 @@ fn a_first_start_on_a_large_screen() {
                                            │                         Nothing was said here yet.                        │
                                            │                                                                           │
                                            │                        Write below and press Enter.                       │
-                                           │               Here are ada, bob; @bob speaks to one of them.              │
+                                           │            Here are ada, bob. Begin with @bob to speak to one.            │
                                            │               What needs your permission waits in the inbox.              │
                                            │                                                                           │
                                            │                                                                           │
@@ -63,7 +63,7 @@ fn a_first_start_on_a_large_screen() {
                                            │                                                                           │
                                            │                                                                           │
                                            ├───────────────────────────────────────────────────────────────────────────┤
-                                           │ ›  Write a message, Enter sends it                                        │
+                                           │ >  Write a message, Enter sends it                                        │
              Enter send  Alt-Enter new line  Tab inbox  Esc leave  Ctrl-C stop agents  F1 help                                                                  ● connected
         "#]],
     );
@@ -82,12 +82,12 @@ fn a_conversation_with_tools_on_a_large_screen() {
              ▾ Garden                      │  ada                                                                      │
                  Watering                  │  I will look.                                                             │
                                            │                                                                           │
-                                           │  ✓ shell_cmd  df -h                                          done  240 ms │
+                                           │  ✓ ada  shell_cmd  df -h                                     done  240 ms │
                                            │    │ … 1 line before                                                      │
                                            │    │ /dev/vda1    40G   31G  9.0G  78%                                    │
                                            │    │ tmpfs       2.0G     0  2.0G   0%                                    │
                                            │    │ /dev/vdb1   200G  120G   80G  60%                                    │
-                                           │  ▶ shell_cmd  du -sh /var/log                                     running │
+                                           │  ▶ ada  shell_cmd  du -sh /var/log                                running │
                                            │    │ 4.0K    /var/log/apt                                                 │
                                            │    │ 12M     /var/log/journal                                             │
                                            │                                                                           │
@@ -122,7 +122,7 @@ fn a_conversation_with_tools_on_a_large_screen() {
                                            │                                                                           │
                                            │                                                                           │
                                            ├───────────────────────────────────────────────────────────────────────────┤
-                                           │ ›  Write a message, Enter sends it                                        │
+                                           │ >  Write a message, Enter sends it                                        │
              Enter send  Alt-Enter new line  Tab inbox  Esc leave  Ctrl-C stop agents  F1 help                                                                  ● connected
         "#]],
     );
@@ -135,20 +135,20 @@ fn the_inbox_on_a_large_screen() {
     check(
         stage,
         expect![[r#"
-             Worlds                        │ Demo › Disk space on the server   ⠋ ada runs tools                        │ Inbox  3 waiting
+             Worlds                        │ Demo › Disk space on the server   ⠹ ada runs tools                        │ Inbox  3 waiting
             ───────────────────────────────┼───────────────────────────────────────────────────────────────────────────┼────────────────────────────────────────────────────
-             ▾ Demo                        │  tester                                                                   │ shell_cmd  rm -r build                          1h
-               ⠋ Disk space on the ser… 3? │  How much disk space is left?                                             │ ada  demo › Disk space on the server
-                 Older things              │                                                                           │▌shell_cmd  git push --force origin main         2m
-             ▾ Garden                      │  ada                                                                      │▌bob  demo › Disk space on the server
-                 Watering                  │  I will look.                                                             │ shell_cmd  date                                12s
-                                           │                                                                           │ ada  demo › Disk space on the server
-                                           │  ✓ shell_cmd  df -h                                          done  240 ms │ ──────────────────────────────────────────────────
+             ▾ Demo                        │  tester                                                                   │ ada  shell_cmd  rm -r build                     1h
+               ⠹ Disk space on the ser… 3? │  How much disk space is left?                                             │   Demo › Disk space on the server
+                 Older things              │                                                                           │▌bob  shell_cmd  git push --force origin main    2m
+             ▾ Garden                      │  ada                                                                      │▌  Demo › Disk space on the server
+                 Watering                  │  I will look.                                                             │ ada  shell_cmd  date                           12s
+                                           │                                                                           │   Demo › Disk space on the server
+                                           │  ✓ ada  shell_cmd  df -h                                     done  240 ms │ ──────────────────────────────────────────────────
                                            │    │ … 1 line before                                                      │ ? 2 of 3 waiting · bob · shell_cmd · apr_2
                                            │    │ /dev/vda1    40G   31G  9.0G  78%                                    │   bob asks: Run `git push --force origin main`?
                                            │    │ tmpfs       2.0G     0  2.0G   0%                                    │   │ git push --force origin main
                                            │    │ /dev/vdb1   200G  120G   80G  60%                                    │   in /srv/demo
-                                           │  ▶ shell_cmd  du -sh /var/log                                     running │   `always` is not offered
+                                           │  ▶ ada  shell_cmd  du -sh /var/log                                running │   `always` is not offered
                                            │    │ 4.0K    /var/log/apt                                                 │
                                            │    │ 12M     /var/log/journal                                             │ o once · e edit · d deny · l later · ? help
                                            │                                                                           │
@@ -183,7 +183,7 @@ fn the_inbox_on_a_large_screen() {
                                            │                                                                           │
                                            │                                                                           │
                                            ├───────────────────────────────────────────────────────────────────────────┤
-                                           │ ›  i to write                                                             │
+                                           │ >  i to write                                                             │
              ↑↓ choose  Enter its chat  PgDn read on  Esc back  ? help                                                                                          ● connected
         "#]],
     );
@@ -196,14 +196,14 @@ fn the_event_log_on_a_large_screen() {
     check(
         stage,
         expect![[r#"
-             Worlds                        │ Events  demo  all types  UTC                                              │ Inbox  3 waiting
+             Worlds                        │ Events  Demo  all types  UTC                                              │ Inbox  3 waiting
             ───────────────────────────────┼───────────────────────────────────────────────────────────────────────────┼────────────────────────────────────────────────────
-             ▾ Demo                        │ 10:04:41  tool      completed  ada  shell_cmd  df -h                      │▌shell_cmd  rm -r build                          1h
-               ⠋ Disk space on the ser… 3? │ 10:04:42  tool      executing  ada  shell_cmd  du -sh /var/log            │▌ada  demo › Disk space on the server
-                 Older things              │ 10:04:43  activity  busy                                                  │ shell_cmd  git push --force origin main         2m
-             ▾ Garden                      │ 10:04:44  approval  pending  ada  shell_cmd  rm -r build                  │ bob  demo › Disk space on the server
-                 Watering                  │ 10:04:45  approval  pending  bob  shell_cmd  git push --force origin main │ shell_cmd  date                                12s
-                                           │ 10:04:46  approval  pending  ada  shell_cmd  date                         │ ada  demo › Disk space on the server
+             ▾ Demo                        │ 10:04:41  tool      completed  ada  shell_cmd  df -h                      │▌ada  shell_cmd  rm -r build                     1h
+               ⠹ Disk space on the ser… 3? │ 10:04:42  tool      executing  ada  shell_cmd  du -sh /var/log            │▌  Demo › Disk space on the server
+                 Older things              │ 10:04:43  activity  busy                                                  │ bob  shell_cmd  git push --force origin main    2m
+             ▾ Garden                      │ 10:04:44  approval  pending  ada  shell_cmd  rm -r build                  │   Demo › Disk space on the server
+                 Watering                  │ 10:04:45  approval  pending  bob  shell_cmd  git push --force origin main │ ada  shell_cmd  date                           12s
+                                           │ 10:04:46  approval  pending  ada  shell_cmd  date                         │   Demo › Disk space on the server
                                            │                                                                           │ ──────────────────────────────────────────────────
                                            │                                                                           │ ? 1 of 3 waiting · ada · shell_cmd · apr_1
                                            │                                                                           │   ada asks: Run `rm -r build`?
@@ -244,7 +244,7 @@ fn the_event_log_on_a_large_screen() {
                                            │                                                                           │
                                            │                                                                           │
                                            ├───────────────────────────────────────────────────────────────────────────┤
-                                           │ ›  i to write                                                             │
+                                           │ >  i to write                                                             │
              f type  / filter  Enter details  Esc close  ? help                                                                                                 ● connected
         "#]],
     );
@@ -265,12 +265,12 @@ fn the_help_on_a_large_screen() {
              ▾ Garden                      │  ada                                                                      │
                  Watering                  │  I will look.                                                             │
                                            │                                                                           │
-                                           │  ✓ shell_cmd  df -h                                          done  240 ms │
+                                           │  ✓ ada  shell_cmd  df -h                                     done  240 ms │
                                            │    │ … 1 line before                                                      │
                                            │    │ /dev/vda1    40G   31G  9.0G  78%                                    │
                                            │    │ tmpfs       2.0G     0  2.0G   0%                                    │
                                            │    │ /dev/vdb1   200G  120G   80G  60%                                    │
-                                           │  ▶ shell_cmd  du -sh /var/log                                     running │
+                                           │  ▶ ada  shell_cmd  du -sh /var/log                                running │
                                            │    │ 4.0K╭ Keys ────────────────────────────────────────────────────────────────────╮
                                            │    │ 12M │ Everywhere                           Conversation                        │
                                            │          │ Tab Shift-Tab next, previous pane    Enter         details, or write     │
@@ -288,9 +288,9 @@ fn the_help_on_a_large_screen() {
                                            │          │ ↑↓ j k        up, down               Writing                             │
                                            │          │ PgUp PgDn     by pages               Enter         send                  │
                                            │          │ g G           start, end             Alt-Enter     new line; also Ctrl-J │
-                                           │          │                                      ↑             what was sent before  │
-                                           │          │ Mouse                                                                    │
-                                           │          │ click, wheel  choose, scroll                                             │
+                                           │          │                                      Tab           complete @name, /word │
+                                           │          │ Mouse                                ↑             what was sent before  │
+                                           │          │ click, wheel  choose, scroll         /             commands; Tab lists   │
                                            │          │ Shift-drag    select text                                                │
                                            │          ╰──────────────────────────────────────────────────────────────────────────╯
                                            │                                                                           │
@@ -305,7 +305,7 @@ fn the_help_on_a_large_screen() {
                                            │                                                                           │
                                            │                                                                           │
                                            ├───────────────────────────────────────────────────────────────────────────┤
-                                           │ ›  i to write                                                             │
+                                           │ >  i to write                                                             │
              Esc close                                                                                                                                          ● connected
         "#]],
     );
@@ -366,7 +366,7 @@ fn a_lost_connection_on_a_large_screen() {
                                            │                                                                           │
                                            │                                                                           │
                                            ├───────────────────────────────────────────────────────────────────────────┤
-                                           │ ›  Write a message, Enter sends it                                        │
+                                           │ >  Write a message, Enter sends it                                        │
              Enter send  Alt-Enter new line  Tab inbox  Esc leave  Ctrl-C stop agents  F1 help                                              ⠋ connection lost, trying again
         "#]],
     );

@@ -1,12 +1,14 @@
 //! Decides where on the screen everything is.
-//! Called before each frame, and by the mouse. A narrow screen has the same parts: the lists open over the conversation.
+//! Called before each frame, and by the mouse. A narrow screen has the same parts: lists for which there is no room beside the
+//! conversation open over it.
 
 use ratatui::layout::Rect;
 
 use super::state::Focus;
 
-/// Columns from which all three panes are side by side.
+/// Columns from which the inbox is beside the conversation, and from which the list of chats is as well.
 const WIDE: u16 = 100;
+const WIDEST: u16 = 130;
 /// Rows of the titles, with the line below them.
 const TITLES: u16 = 2;
 const WIDEST_TREE: u16 = 32;
@@ -25,6 +27,7 @@ pub struct Layout {
     /// With the line above it.
     pub composer: Rect,
     pub status: Rect,
+    /// The inbox is beside the conversation.
     pub is_wide: bool,
 }
 
@@ -39,6 +42,11 @@ pub struct Needs {
 }
 
 impl Layout {
+    /// The list of chats, where it is beside the conversation.
+    pub fn tree_beside(&self) -> Option<Rect> {
+        self.tree.filter(|tree| self.is_wide && tree.x != self.middle.x)
+    }
+
     pub fn is_too_small(&self) -> bool {
         self.area.width < 30 || self.area.height < 8
     }
@@ -47,12 +55,15 @@ impl Layout {
 /// Columns that the composer has at a width of the screen.
 pub fn composer_width(area: Rect) -> u16 {
     let (tree, inbox) = sides(area.width);
-    area.width.saturating_sub(tree + inbox + 4)
+    area.width.saturating_sub(tree + inbox + 2)
 }
 
 fn sides(width: u16) -> (u16, u16) {
     if width < WIDE {
         return (0, 0);
+    }
+    if width < WIDEST {
+        return (0, width * 2 / 5);
     }
     ((width / 5).clamp(22, WIDEST_TREE), (width / 3).clamp(34, WIDEST_INBOX))
 }
@@ -66,7 +77,7 @@ pub fn layout(area: Rect, needs: Needs) -> Layout {
         ..area
     };
     let (left, right) = sides(area.width);
-    let is_wide = left > 0;
+    let is_wide = right > 0;
     let centre = Rect { x: body.x + left, width: body.width.saturating_sub(left + right), ..body };
     let below = (needs.rows + 1).min(body.height / 2).max(2);
     let composer =
@@ -74,10 +85,14 @@ pub fn layout(area: Rect, needs: Needs) -> Layout {
     let middle = Rect { height: body.height.saturating_sub(below), ..centre };
     let over = Rect { height: middle.height, ..body };
     let (tree, inbox) = match (is_wide, needs.focus) {
-        (true, _) => (
-            Some(Rect { width: left, ..body }),
-            Some(Rect { x: centre.right(), width: right, ..body }),
-        ),
+        (true, focus) => {
+            let over = Rect { height: middle.height, ..centre };
+            let tree = match left {
+                0 => (focus == Focus::Tree).then_some(over),
+                left => Some(Rect { width: left, ..body }),
+            };
+            (tree, Some(Rect { x: centre.right(), width: right, ..body }))
+        }
         (false, Focus::Tree) => (Some(over), None),
         (false, Focus::Inbox) => (None, Some(over)),
         (false, _) => (None, None),

@@ -32,9 +32,19 @@ pub enum Message {
     ChatGone(String),
     /// A chat that was made here.
     Created(Box<Chat>),
+    NotCreated(String),
     Approvals(Vec<Approval>),
     Opened(Box<Loaded>),
+    /// A chat cannot be loaded.
+    NotOpened {
+        chat: String,
+        why: String,
+    },
     Older(Box<Loaded>),
+    NotOlder {
+        chat: String,
+        why: String,
+    },
     /// Events of the log as they came, oldest first.
     Events(Vec<Value>),
     Call(Box<Call>),
@@ -46,10 +56,37 @@ pub enum Message {
         key: String,
         why: String,
     },
+    /// A message was not said anew.
+    NotEdited {
+        chat: String,
+        text: String,
+        why: String,
+    },
     Decided(Box<Approval>),
+    /// Nobody answered; the decision is tried again.
+    DecisionDelayed {
+        id: String,
+        why: String,
+    },
     NotDecided {
         id: String,
         why: String,
+    },
+    /// The agents of a chat were stopped, are not yet, or were not.
+    Stopped {
+        chat: String,
+    },
+    StopDelayed {
+        why: String,
+    },
+    NotStopped {
+        chat: String,
+        why: String,
+    },
+    /// Something to read, over everything else.
+    Told {
+        title: String,
+        text: String,
     },
     /// Something that was wanted is done; there is nothing to show but this.
     Done(String),
@@ -69,6 +106,8 @@ pub enum Effect {
     Open {
         world: Box<World>,
         chat: Box<Chat>,
+        /// What the runtime had to say after this event is loaded as well.
+        after: u64,
     },
     LoadOlder {
         world: Box<World>,
@@ -92,6 +131,34 @@ pub enum Effect {
         key: String,
     },
     Stop {
+        world: String,
+        chat: String,
+        /// None stops all.
+        agent: Option<String>,
+    },
+    Retry {
+        world: String,
+        chat: String,
+    },
+    Rename {
+        world: String,
+        chat: String,
+        title: String,
+    },
+    /// A copy of a chat that ends with a message.
+    Fork {
+        world: String,
+        chat: String,
+        message: String,
+    },
+    /// A message is said anew; everything after it is taken back.
+    Edit {
+        world: String,
+        chat: String,
+        message: String,
+        text: String,
+    },
+    ShowPolicy {
         world: String,
         chat: String,
     },

@@ -18,6 +18,9 @@ pub fn is_meant(kind: MouseEventKind) -> bool {
 
 impl State {
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        if is_meant(mouse.kind) {
+            self.pass_notice();
+        }
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
             MouseEventKind::ScrollDown => self.wheel(at, WHEEL),

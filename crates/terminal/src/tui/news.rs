@@ -4,6 +4,7 @@
 use agent_world_client::Heard;
 use agent_world_client::wire::{Approval, Event, News};
 
+use super::inbox::Settled;
 use super::message::Effect;
 use super::state::{Connection, Focus, State, Tone};
 use super::transcript::Transcript;
@@ -16,7 +17,8 @@ impl State {
         let open = self.open.clone();
         self.transcripts.retain(|transcript| Some(transcript.chat()) == open.as_deref());
         let mut effects = vec![Effect::LoadWorlds, Effect::LoadApprovals];
-        effects.extend(self.transcripts.iter_mut().map(Transcript::load_again));
+        let after = self.notices_after();
+        effects.extend(self.transcripts.iter_mut().map(|open| open.load_again(after)));
         effects
     }
 
@@ -82,17 +84,25 @@ impl State {
     /// A request is new, or was settled by somebody.
     pub(super) fn settled(&mut self, approval: &Approval) {
         self.is_dirty = true;
-        if self.inbox.hear(approval) {
-            self.tell(Tone::Plain, words::outcome(approval));
-            let is_done = self.inbox.len() == 0 && self.inbox.became().is_none();
-            // Where the inbox is over the conversation, an empty one is in the way.
-            if is_done && self.focus == Focus::Inbox && !self.layout.is_wide {
-                self.focus = Focus::Conversation;
+        match self.inbox.hear(approval) {
+            Settled::Yes => self.tell(Tone::Plain, words::outcome(approval)),
+            Settled::Otherwise => {
+                let by = approval.decided_by.as_deref().unwrap_or("somebody");
+                let what = format!("decided elsewhere by {by}: {}", words::outcome(approval));
+                self.tell(Tone::Warning, what);
             }
-        } else if approval.is_pending() && self.focus != Focus::Inbox {
-            let about = words::call(&approval.arguments);
-            let asks = format!("{} asks for {} {about}", approval.agent_id, approval.tool);
-            self.tell(Tone::Question, asks);
+            Settled::No if approval.is_pending() && self.focus != Focus::Inbox => {
+                let about = words::call(&approval.arguments);
+                let asks = format!("{} asks for {} {about}", approval.agent_id, approval.tool);
+                self.tell(Tone::Question, asks);
+                return;
+            }
+            Settled::No => return,
+        }
+        let is_done = self.inbox.len() == 0 && self.inbox.became().is_none();
+        // Where the inbox is over the conversation, an empty one is in the way.
+        if is_done && self.focus == Focus::Inbox && !self.layout.is_wide {
+            self.focus = Focus::Conversation;
         }
     }
 }

@@ -16,31 +16,31 @@ fn a_first_start_on_a_small_screen() {
     check(
         Stage::first_start(NARROW),
         expect![[r#"
-         Demo › New Chat
-        ────────────────────────────────────────────────────────────────────────────────
+             Demo › New Chat
+            ────────────────────────────────────────────────────────────────────────────────
 
 
 
 
-                                   Nothing was said here yet.
+                                       Nothing was said here yet.
 
-                                  Write below and press Enter.
-                         Here are ada, bob; @bob speaks to one of them.
-                         What needs your permission waits in the inbox.
-
-
-
-
-
+                                      Write below and press Enter.
+                           Here are ada, bob. Begin with @bob to speak to one.
+                             What needs your permission waits in the inbox.
 
 
 
 
 
-        ────────────────────────────────────────────────────────────────────────────────
-         ›  Write a message, Enter sends it
-         Enter send  Alt-Enter new line  Tab inbox  Esc leave               ● connected
-    "#]],
+
+
+
+
+
+            ────────────────────────────────────────────────────────────────────────────────
+             >  Write a message, Enter sends it
+             Enter send  Alt-Enter new line  Tab inbox  Esc leave               ● connected
+        "#]],
     );
 }
 
@@ -49,31 +49,31 @@ fn a_conversation_with_tools_on_a_small_screen() {
     check(
         Stage::at_work(NARROW),
         expect![[r#"
-         Demo › Disk space on the server   ⠋ ada runs tools
-        ────────────────────────────────────────────────────────────────────────────────
-          tester
-          How much disk space is left?
+             Demo › Disk space on the server   ⠋ ada runs tools
+            ────────────────────────────────────────────────────────────────────────────────
+              tester
+              How much disk space is left?
 
-          ada
-          I will look.
+              ada
+              I will look.
 
-          ✓ shell_cmd  df -h                                               done  240 ms
-            │ … 1 line before
-            │ /dev/vda1    40G   31G  9.0G  78%
-            │ tmpfs       2.0G     0  2.0G   0%
-            │ /dev/vdb1   200G  120G   80G  60%
-          ▶ shell_cmd  du -sh /var/log                                          running
-            │ 4.0K    /var/log/apt
-            │ 12M     /var/log/journal
-
-
+              ✓ ada  shell_cmd  df -h                                          done  240 ms
+                │ … 1 line before
+                │ /dev/vda1    40G   31G  9.0G  78%
+                │ tmpfs       2.0G     0  2.0G   0%
+                │ /dev/vdb1   200G  120G   80G  60%
+              ▶ ada  shell_cmd  du -sh /var/log                                     running
+                │ 4.0K    /var/log/apt
+                │ 12M     /var/log/journal
 
 
 
-        ────────────────────────────────────────────────────────────────────────────────
-         ›  Write a message, Enter sends it
-         Enter send  Alt-Enter new line  Tab inbox  Esc leave               ● connected
-    "#]],
+
+
+            ────────────────────────────────────────────────────────────────────────────────
+             >  Write a message, Enter sends it
+             Enter send  Alt-Enter new line  Tab inbox  Esc leave               ● connected
+        "#]],
     );
 }
 
@@ -86,12 +86,12 @@ fn the_inbox_on_a_small_screen() {
         expect![[r#"
              Inbox  3 waiting
             ────────────────────────────────────────────────────────────────────────────────
-             ▌shell_cmd  rm -r build                                                     1h
-             ▌ada  demo › Disk space on the server
-              shell_cmd  git push --force origin main                                    2m
-              bob  demo › Disk space on the server
-              shell_cmd  date                                                           12s
-              ada  demo › Disk space on the server
+             ▌ada  shell_cmd  rm -r build                                                1h
+             ▌  Demo › Disk space on the server
+              bob  shell_cmd  git push --force origin main                               2m
+                Demo › Disk space on the server
+              ada  shell_cmd  date                                                      12s
+                Demo › Disk space on the server
               ─────────────────────────────────────────────────────────────────────────────
               ? 1 of 3 waiting · ada · shell_cmd · apr_1
                 ada asks: Run `rm -r build`?
@@ -106,7 +106,7 @@ fn the_inbox_on_a_small_screen() {
 
 
             ────────────────────────────────────────────────────────────────────────────────
-             ›  i to write
+             >  i to write
              ↑↓ choose  Enter its chat  PgDn read on  Esc back  ? help          ● connected
         "#]],
     );
@@ -122,7 +122,7 @@ fn the_list_on_a_small_screen() {
              Worlds                                                               3 waiting
             ────────────────────────────────────────────────────────────────────────────────
              ▾ Demo
-               ⠋ Disk space on the server                                               3?
+               ⠹ Disk space on the server                                               3?
                  Older things
              ▾ Garden
                  Watering
@@ -141,7 +141,7 @@ fn the_list_on_a_small_screen() {
 
 
             ────────────────────────────────────────────────────────────────────────────────
-             ›  i to write
+             >  i to write
              Enter open  n new chat  / filter  a inbox  e events  ? help        ● connected
         "#]],
     );
@@ -154,7 +154,7 @@ fn the_event_log_on_a_small_screen() {
     check(
         stage,
         expect![[r#"
-             Events  demo  all types  UTC                                         3 waiting
+             Events  Demo  all types  UTC                                         3 waiting
             ────────────────────────────────────────────────────────────────────────────────
              10:04:41  tool      completed  ada  shell_cmd  df -h
              10:04:42  tool      executing  ada  shell_cmd  du -sh /var/log
@@ -176,7 +176,7 @@ fn the_event_log_on_a_small_screen() {
 
 
             ────────────────────────────────────────────────────────────────────────────────
-             ›  i to write
+             >  i to write
              f type  / filter  Enter details  Esc close  ? help                 ● connected
         "#]],
     );
@@ -207,11 +207,11 @@ fn the_help_on_a_small_screen() {
               │ ↑↓ j k        up, down               Writing                             │
               │ PgUp PgDn     by pages               Enter         send                  │
               │ g G           start, end             Alt-Enter     new line; also Ctrl-J │
-              │                                      ↑             what was sent before  │
-              │ Mouse                                                                    │
-              │ click, wheel  choose, scroll                                             │
+              │                                      Tab           complete @name, /word │
+              │ Mouse                                ↑             what was sent before  │
+              │ click, wheel  choose, scroll         /             commands; Tab lists   │
             ──│ Shift-drag    select text                                                │──
-             ›╰──────────────────────────────────────────────────────────────────────────╯
+             >╰──────────────────────────────────────────────────────────────────────────╯
              Esc close                                                          ● connected
         "#]],
     );
@@ -225,31 +225,31 @@ fn a_tool_call_in_detail() {
     check(
         stage,
         expect![[r#"
-         ╭ shell_cmd  call_1 ─────────────────────────────────────────────────────────╮
-        ─│ Agent     ada                                                              │─
-         │ State     done after 240 ms                                                │
-         │                                                                            │
-         │ Arguments                                                                  │
-         │   {                                                                        │
-         │     "command": "df",                                                       │
-         │     "parameters": [                                                        │
-        ▌│       "-h"                                                                 │
-        ▌│     ]                                                                      │
-        ▌│   }                                                                        │
-        ▌│                                                                            │
-        ▌│ Result                                                                     │
-         │   Filesystem  Size  Used Avail Use%                                        │
-         │   /dev/vda1    40G   31G  9.0G  78%                                        │
-         │   tmpfs       2.0G     0  2.0G   0%                                        │
-         │   /dev/vdb1   200G  120G   80G  60%                                        │
-         │                                                                            │
-         │                                                                            │
-         │                                                                            │
-         │                                                                            │
-        ─│                                                                            │─
-         ╰────────────────────────────────────────────────────────────────────────────╯
-         ↑↓ scroll  w write to a file  Esc close                            ● connected
-    "#]],
+             ╭ shell_cmd  call_1 ─────────────────────────────────────────────────────────╮
+            ─│ Agent     ada                                                              │─
+             │ State     done after 240 ms                                                │
+             │                                                                            │
+             │ Arguments                                                                  │
+             │   {                                                                        │
+             │     "command": "df",                                                       │
+             │     "parameters": [                                                        │
+            ▌│       "-h"                                                                 │
+            ▌│     ]                                                                      │
+            ▌│   }                                                                        │
+            ▌│                                                                            │
+            ▌│ Result                                                                     │
+             │   Filesystem  Size  Used Avail Use%                                        │
+             │   /dev/vda1    40G   31G  9.0G  78%                                        │
+             │   tmpfs       2.0G     0  2.0G   0%                                        │
+             │   /dev/vdb1   200G  120G   80G  60%                                        │
+             ╰────────────────────────────────────────────────────────────────────────────╯
+
+
+
+            ────────────────────────────────────────────────────────────────────────────────
+             >  i to write
+             ↑↓ scroll  w write to a file  Esc close                            ● connected
+        "#]],
     );
 }
 
@@ -260,7 +260,7 @@ fn the_question_before_leaving() {
     check(
         stage,
         expect![[r#"
-             Demo › Disk space on the server   ⠋ ada runs tools                   3 waiting
+             Demo › Disk space on the server   ⠹ ada runs tools                   3 waiting
             ────────────────────────────────────────────────────────────────────────────────
               tester
               How much disk space is left?
@@ -268,12 +268,12 @@ fn the_question_before_leaving() {
               ada
               I will look.
 
-              ✓ shell_cmd  df -h                                               done  240 ms
+              ✓ ada  shell_cmd  df -h                                          done  240 ms
                 │ … 1 line╭ Quit? ───────────────────────────────────────────╮
                 │ /dev/vda│ 3 approvals wait for a decision.                 │
                 │ tmpfs   │ What waits goes on waiting when you leave.       │
                 │ /dev/vdb│                                                  │
-              ▶ shell_cmd │ q quit   a inbox   Esc stay                      │      running
+              ▶ ada  shell│ q quit   a inbox   Esc stay                      │      running
                 │ 4.0K    ╰──────────────────────────────────────────────────╯
                 │ 12M     /var/log/journal
 
@@ -282,7 +282,7 @@ fn the_question_before_leaving() {
 
 
             ────────────────────────────────────────────────────────────────────────────────
-             ›  i to write
+             >  i to write
              q quit  a inbox  Esc stay                                          ● connected
         "#]],
     );
@@ -297,30 +297,30 @@ fn a_lost_connection_on_a_small_screen() {
     check(
         stage,
         expect![[r#"
-         Demo › Disk space on the server   ⠋ ada runs tools
-        ────────────────────────────────────────────────────────────────────────────────
-          tester
-          How much disk space is left?
+             Demo › Disk space on the server   ⠋ ada runs tools
+            ────────────────────────────────────────────────────────────────────────────────
+              tester
+              How much disk space is left?
 
-          ada
-          I will look.
+              ada
+              I will look.
 
-          ✓ shell_cmd  df -h                                               done  240 ms
-            │ … 1 line before
-            │ /dev/vda1    40G   31G  9.0G  78%
-            │ tmpfs       2.0G     0  2.0G   0%
-            │ /dev/vdb1   200G  120G   80G  60%
-          ▶ shell_cmd  du -sh /var/log                                          running
-            │ 4.0K    /var/log/apt
-            │ 12M     /var/log/journal
-
-
+              ✓ ada  shell_cmd  df -h                                          done  240 ms
+                │ … 1 line before
+                │ /dev/vda1    40G   31G  9.0G  78%
+                │ tmpfs       2.0G     0  2.0G   0%
+                │ /dev/vdb1   200G  120G   80G  60%
+              ▶ ada  shell_cmd  du -sh /var/log                                     running
+                │ 4.0K    /var/log/apt
+                │ 12M     /var/log/journal
 
 
-          are you there?  waits for the connection
-        ────────────────────────────────────────────────────────────────────────────────
-         ›  Write a message, Enter sends it
-         Enter send  Alt-Enter new line  Tab inbox      ⠋ connection lost, trying again
-    "#]],
+
+
+              are you there?  waits for the connection
+            ────────────────────────────────────────────────────────────────────────────────
+             >  Write a message, Enter sends it
+             Enter send  Alt-Enter new line  Tab inbox      ⠋ connection lost, trying again
+        "#]],
     );
 }

@@ -90,6 +90,8 @@ impl Stage {
             stage.event("approval", request(number));
         }
         stage.state.notice = None;
+        stage.screen();
+        stage.rest();
         stage
     }
 
@@ -242,6 +244,8 @@ fn named(key: &str) -> KeyEvent {
         "pgup" => KeyCode::PageUp,
         "pgdn" => KeyCode::PageDown,
         "backspace" => KeyCode::Backspace,
+        "ctrl-u" => return KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL),
+        "ctrl-q" => return KeyEvent::new(KeyCode::Char('q'), KeyModifiers::CONTROL),
         "ctrl-c" => return KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL),
         "alt-enter" => return KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT),
         letter => KeyCode::Char(letter.chars().next().unwrap()),

@@ -3,12 +3,11 @@
 //! draws or reads a clock.
 
 use agent_world_core::Timestamp;
-use ratatui::layout::Rect;
 
 use super::composer::Composer;
 use super::details::Details;
 use super::inbox::Inbox;
-use super::layout::{self, Layout, Needs};
+use super::layout::Layout;
 use super::log::Log;
 use super::message::{Effect, Message};
 use super::transcript::Transcript;
@@ -18,7 +17,7 @@ use crate::theme::Theme;
 
 /// Seconds that a notice stays; a key takes it away sooner.
 const NOTICE: i64 = 8;
-const READ: i64 = 2;
+const READ: i64 = 1;
 /// Log positions before the newest whose events are loaded, and numbers of events for each position.
 const EVENTS: u64 = 500 * 16;
 
@@ -44,6 +43,10 @@ pub struct State {
     pub composer: Composer,
     /// A message for a chat that is being made.
     pub(super) begun: Option<String>,
+    /// The message that is said anew.
+    pub(super) editing: Option<String>,
+    /// Chats whose agents are to be stopped, as long as nobody has said that they are.
+    pub(super) stopping: Vec<String>,
     pub focus: Focus,
     pub shows_log: bool,
     pub overlay: Option<Overlay>,
@@ -127,8 +130,10 @@ impl State {
             log: Log::default(),
             transcripts: Vec::new(),
             open: None,
-            composer: Composer::new(),
+            composer: Composer::new(start.theme),
             begun: None,
+            editing: None,
+            stopping: Vec::new(),
             focus: Focus::Composer,
             shows_log: false,
             overlay: None,
@@ -146,9 +151,21 @@ impl State {
         let before = self.focus;
         let effects = self.take(message);
         if before != Focus::Inbox && self.focus == Focus::Inbox {
-            self.inbox.attend();
+            self.turned_to_inbox();
         }
+        if self.focus != Focus::Inbox {
+            self.inbox.go_on();
+        }
+        self.composer.turn_to(self.open.as_deref());
         effects
+    }
+
+    /// Where the inbox was not on the screen, nobody has read what is in it.
+    fn turned_to_inbox(&mut self) {
+        if !self.layout.is_wide {
+            self.inbox.arm();
+        }
+        self.notice.take_if(|notice| notice.tone == Tone::Question);
     }
 
     fn take(&mut self, message: Message) -> Vec<Effect> {
@@ -178,12 +195,16 @@ impl State {
                 self.inbox.load(approvals);
                 Vec::new()
             }
-            Message::Opened(loaded) => self.with(&loaded.conversation.chat.id.clone(), |chat| {
-                chat.loaded(*loaded);
-            }),
+            Message::Opened(loaded) => self.opened(*loaded),
+            Message::NotOpened { chat, why } => self.not_opened(&chat, why),
             Message::Older(loaded) => self.with(&loaded.conversation.chat.id.clone(), |chat| {
                 chat.older(*loaded);
             }),
+            Message::NotOlder { chat, why } => {
+                self.tell(Tone::Warning, why);
+                self.with(&chat, Transcript::failed_to_load_older)
+            }
+            Message::NotCreated(why) => self.not_created(why),
             Message::Call(call) => self.with(&call.chat_id.clone(), |chat| chat.call(&call)),
             Message::Events(events) => {
                 for event in &events {
@@ -193,23 +214,37 @@ impl State {
             }
             Message::Posted { key } => self.posted(&key),
             Message::NotPosted { key, why } => self.not_posted(&key, &why),
+            Message::NotEdited { chat, text, why } => {
+                self.composer.give_back(Some(&chat), &text);
+                self.told(Tone::Warning, why)
+            }
             Message::Decided(approval) => {
                 self.settled(&approval);
                 Vec::new()
             }
             Message::NotDecided { id, why } => {
-                self.inbox.reopen(&id);
+                self.inbox.reopen(&id, &why);
                 self.tell(Tone::Warning, why);
                 Vec::new()
             }
-            Message::Done(what) => self.told(Tone::Plain, what),
-            Message::Failed(why) => {
-                self.transcripts.iter_mut().for_each(Transcript::failed_to_load);
-                if let Some(text) = self.begun.take() {
-                    self.composer.give_back(&text);
-                }
-                self.told(Tone::Warning, why)
+            Message::DecisionDelayed { id, why } => {
+                self.inbox.delayed(&id);
+                self.told(Tone::Warning, format!("decision not yet delivered, retrying: {why}"))
             }
+            Message::Stopped { chat } => self.stopped(&chat, Tone::Plain, "the agents are stopped"),
+            Message::StopDelayed { why } => {
+                self.told(Tone::Warning, format!("stop not yet delivered, retrying: {why}"))
+            }
+            Message::NotStopped { chat, why } => {
+                self.stopped(&chat, Tone::Warning, &format!("the agents are not stopped: {why}"))
+            }
+            Message::Told { title, text } => {
+                let details = Details::of_text(title, text);
+                self.overlay = Some(Overlay::Details(Box::new(details)));
+                Vec::new()
+            }
+            Message::Done(what) => self.told(Tone::Plain, what),
+            Message::Failed(why) => self.told(Tone::Warning, why),
             Message::Resized => Vec::new(),
         }
     }
@@ -221,7 +256,9 @@ impl State {
 
     /// More could be drawn without anything happening.
     pub fn is_unfinished(&self) -> bool {
-        self.transcript().is_some_and(Transcript::is_unfinished)
+        let details =
+            matches!(&self.overlay, Some(Overlay::Details(details)) if details.is_unfinished());
+        details || self.transcript().is_some_and(Transcript::is_unfinished)
     }
 
     pub fn tell(&mut self, tone: Tone, text: impl Into<String>) {
@@ -236,12 +273,12 @@ impl State {
         self.notice.take_if(|notice| now.duration_since(notice.since).as_secs() >= READ);
     }
 
-    fn told(&mut self, tone: Tone, text: String) -> Vec<Effect> {
+    pub(super) fn told(&mut self, tone: Tone, text: String) -> Vec<Effect> {
         self.tell(tone, text);
         Vec::new()
     }
 
-    fn with(&mut self, chat: &str, change: impl FnOnce(&mut Transcript)) -> Vec<Effect> {
+    pub(super) fn with(&mut self, chat: &str, change: impl FnOnce(&mut Transcript)) -> Vec<Effect> {
         if let Some(transcript) = self.transcripts.iter_mut().find(|known| known.chat() == chat) {
             change(transcript);
         }
@@ -264,6 +301,16 @@ impl State {
         self.transcripts.iter().map(|transcript| transcript.sending().len()).sum()
     }
 
+    /// The requests about which a decision is on its way.
+    pub fn undelivered(&self) -> Vec<&str> {
+        self.inbox.undelivered()
+    }
+
+    /// The name of a world, as far as it is known.
+    pub fn world_name(&self, id: &str) -> String {
+        words::shown(self.tree.world_name(id).unwrap_or(id))
+    }
+
     /// The world that is looked at.
     pub fn world(&self) -> Option<&str> {
         let open = self.transcript().map(Transcript::world);
@@ -274,7 +321,7 @@ impl State {
     fn tick(&mut self, now: Timestamp) -> Vec<Effect> {
         let second_passed = now.as_second() != self.now.as_second();
         self.now = now;
-        self.inbox.beat();
+        self.is_dirty |= self.inbox.beat();
         if self.tree.is_busy() || self.connection != Connection::Connected {
             self.beat = self.beat.wrapping_add(1);
             self.is_dirty = true;
@@ -286,45 +333,6 @@ impl State {
             self.is_dirty = true;
         }
         Vec::new()
-    }
-
-    /// Decides where everything is, and renders what will be seen. Called before each frame.
-    pub fn arrange(&mut self, area: Rect) {
-        let needs = Needs {
-            focus: self.focus,
-            rows: self.composer.rows(layout::composer_width(area)),
-            waiting: self.inbox.len(),
-        };
-        self.layout = layout::layout(area, needs);
-        self.composer.focus(self.focus == Focus::Composer && self.overlay.is_none(), self.theme);
-        self.composer.invite(match self.focus {
-            Focus::Composer => "Write a message, Enter sends it",
-            _ => "i to write",
-        });
-        let room = super::draw::conversation::room(self);
-        if let Some(transcript) = self.transcript_mut() {
-            transcript.arrange(room.width, usize::from(room.height));
-        }
-        self.arrange_details();
-    }
-
-    fn arrange_details(&mut self) {
-        let inside = super::draw::overlay::inside(self.layout.area);
-        let mut details = match self.overlay.take() {
-            Some(Overlay::Details(details)) => details,
-            other => {
-                self.overlay = other;
-                return;
-            }
-        };
-        if let Some((id, _)) = &details.call
-            && let Some(crate::conversation::Entry::Call(block)) =
-                self.transcript().and_then(|transcript| transcript.conversation.entry(id))
-        {
-            details.follow(block);
-        }
-        details.arrange(inside.width, usize::from(inside.height), self.theme);
-        self.overlay = Some(Overlay::Details(details));
     }
 
     /// Loads the newest events of the world that is looked at.

@@ -57,7 +57,7 @@ fn what_cannot_be_posted_is_given_back() {
     stage.press("enter");
     let why = "the text is too long".to_owned();
     stage.tell(Message::NotPosted { key: "tui-n-1".to_owned(), why });
-    stage.shows("› hello");
+    stage.shows("> hello");
     stage.shows("the text is too long");
 }
 
@@ -79,9 +79,9 @@ fn what_was_sent_before_can_be_had_back() {
     stage.press("enter");
     stage.type_in("second");
     stage.press("enter up up");
-    stage.shows("› first");
+    stage.shows("> first");
     stage.press("down");
-    stage.shows("› second");
+    stage.shows("> second");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn tab_goes_round_and_back() {
 
 #[test]
 fn control_c_stops_the_agents_of_the_chat_and_nothing_else() {
-    let stop = Effect::Stop { world: "demo".to_owned(), chat: "chat_1".to_owned() };
+    let stop = Effect::Stop { world: "demo".to_owned(), chat: "chat_1".to_owned(), agent: None };
     let mut stage = Stage::at_work(NARROW);
     assert_eq!(stage.press("ctrl-c"), [stop]);
     let mut stage = Stage::first_start(NARROW);
@@ -112,7 +112,7 @@ fn tab_in_the_middle_of_a_text_does_not_lead_to_where_letters_decide() {
     stage.type_in("@b");
     assert_eq!(stage.press("tab"), []);
     assert_eq!(stage.state.focus, Focus::Composer);
-    stage.shows("Esc leaves what you write");
+    stage.shows("> @bob");
 }
 
 #[test]
@@ -187,6 +187,17 @@ fn where_the_mouse_is_changes_nothing() {
     let now = stage.state.now;
     stage.tell(Message::Tick(now));
     assert!(!stage.state.take_dirty());
+}
+
+#[test]
+fn a_letter_with_control_is_no_command() {
+    let mut stage = Stage::at_work(WIDE);
+    assert_eq!(stage.press("esc ctrl-q c ctrl-q a ctrl-q"), []);
+    stage.press("c /");
+    stage.type_in("wat");
+    stage.press("ctrl-u ctrl-q");
+    stage.shows("Older things");
+    assert_eq!(stage.press("esc q"), [Effect::Quit]);
 }
 
 #[test]
@@ -281,6 +292,14 @@ fn another_size_shows_the_same() {
     stage.resize(NARROW);
     stage.hides("Worlds");
     stage.shows("1 of 3 waiting");
+    stage.resize((110, 30));
+    stage.hides("Worlds");
+    stage.shows("1 of 3 waiting");
+    stage.shows("How much disk space is left?");
+    stage.press("esc c");
+    stage.shows("Worlds");
+    stage.shows("1 of 3 waiting");
+    stage.hides("How much disk space is left?");
     stage.resize((20, 5));
     stage.shows("Too small");
 }

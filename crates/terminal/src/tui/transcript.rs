@@ -2,6 +2,7 @@
 //! Owned by the state. Only what is visible is ever rendered, and places are kept by entry, so that what comes before or
 //! after never moves what somebody reads.
 
+pub mod laid;
 mod moving;
 pub mod rendered;
 mod window;
@@ -11,6 +12,7 @@ use std::collections::HashMap;
 use agent_world_client::Heard;
 use agent_world_client::wire::{Call, Chat, World};
 
+use self::laid::Budget;
 use self::rendered::{Rendered, Unfolded};
 use super::message::Effect;
 use crate::conversation::{Block, Conversation, Entry, Loaded};
@@ -19,14 +21,20 @@ use crate::theme::Theme;
 /// Entries that are kept of a chat while its end is looked at, and at most.
 const KEPT: usize = 2_000;
 const MOST: usize = 10_000;
+/// Bytes of text that are kept of a chat while its end is looked at.
+const HEAVIEST: usize = 64 * 1024 * 1024;
 /// Entries above the limit before some are let go: letting go of one at a time is tedious.
 const SLACK: usize = 200;
+/// What is kept of what is heard while a chat is loaded.
+const BACKLOG: usize = 5_000;
 
 #[derive(Debug)]
 pub struct Transcript {
     pub conversation: Conversation,
-    /// What was heard while the chat is loaded; none once it is.
-    backlog: Option<Vec<Heard>>,
+    /// What was heard of it while the chat is loaded; none once it is.
+    backlog: Option<Backlog>,
+    /// Why it could not be loaded.
+    problem: Option<String>,
     /// The oldest message there is here; none where there is nothing before.
     before: Option<String>,
     is_loading_older: bool,
@@ -40,8 +48,26 @@ pub struct Transcript {
     visible: Vec<Slice>,
     is_unfinished: bool,
     sending: Vec<Sending>,
-    #[cfg(test)]
-    made: usize,
+    /// What may still be rendered before the next frame.
+    budget: Budget,
+}
+
+/// What was heard of a chat while it is loaded.
+#[derive(Debug, Default)]
+struct Backlog {
+    heard: Vec<Heard>,
+    /// More was heard than is kept.
+    is_full: bool,
+}
+
+impl Backlog {
+    fn keep(&mut self, heard: &Heard) {
+        match self.heard.len() < BACKLOG {
+            true => self.heard.push(heard.clone()),
+            // What is kept has a gap now, and is of no use.
+            false => *self = Self { heard: Vec::new(), is_full: true },
+        }
+    }
 }
 
 /// A message that is on its way.
@@ -75,7 +101,8 @@ impl Transcript {
     pub fn opening(world: World, chat: Chat, theme: Theme) -> Self {
         Self {
             conversation: Conversation::new(world, chat),
-            backlog: Some(Vec::new()),
+            backlog: Some(Backlog::default()),
+            problem: None,
             before: None,
             is_loading_older: false,
             anchor: Anchor::End,
@@ -88,8 +115,7 @@ impl Transcript {
             visible: Vec::new(),
             is_unfinished: false,
             sending: Vec::new(),
-            #[cfg(test)]
-            made: 0,
+            budget: Budget::of_frame(),
         }
     }
 
@@ -118,10 +144,16 @@ impl Transcript {
         self.is_unfinished
     }
 
-    /// Lines that the last frame had to make.
+    /// How much is kept of what was heard while it is loaded.
+    #[cfg(test)]
+    pub fn kept_for_later(&self) -> Option<usize> {
+        self.backlog.as_ref().map(|backlog| backlog.heard.len())
+    }
+
+    /// Lines that were made since the last frame began.
     #[cfg(test)]
     pub fn made(&self) -> usize {
-        self.made
+        self.budget.made
     }
 
     pub fn sending(&self) -> &[Sending] {
@@ -139,21 +171,43 @@ impl Transcript {
         Some(self.sending.remove(place).text)
     }
 
-    pub fn loaded(&mut self, loaded: Loaded) {
-        self.conversation = loaded.conversation;
+    /// Takes in the chat as it was loaded. Where more was heard meanwhile than is kept, it is to be loaded again.
+    pub fn loaded(&mut self, loaded: Loaded, after: u64) -> Option<Effect> {
+        let before = std::mem::replace(&mut self.conversation, loaded.conversation);
+        self.conversation.remember(&before);
         self.before = loaded.before;
-        for heard in self.backlog.take().unwrap_or_default() {
-            self.conversation.hear(&heard);
+        self.problem = None;
+        let backlog = self.backlog.take().unwrap_or_default();
+        for heard in &backlog.heard {
+            self.conversation.hear(heard);
         }
+        backlog.is_full.then(|| self.load_again(after))
     }
 
     /// Something may have been missed.
-    pub fn load_again(&mut self) -> Effect {
-        self.backlog = Some(Vec::new());
+    pub fn load_again(&mut self, after: u64) -> Effect {
+        self.backlog = Some(Backlog::default());
+        self.problem = None;
+        self.load_effect(after)
+    }
+
+    pub fn load_effect(&self, after: u64) -> Effect {
         Effect::Open {
             world: Box::new(self.conversation.world.clone()),
             chat: Box::new(self.conversation.chat.clone()),
+            after,
         }
+    }
+
+    /// It cannot be loaded. What is heard of it from now on is shown, and nothing is kept for later.
+    pub fn failed_to_load(&mut self, why: String) {
+        self.backlog = None;
+        self.problem = Some(why);
+    }
+
+    /// Why it could not be loaded.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
     }
 
     pub fn older(&mut self, loaded: Loaded) {
@@ -162,7 +216,7 @@ impl Transcript {
         self.conversation.precede(loaded.conversation);
     }
 
-    pub fn failed_to_load(&mut self) {
+    pub fn failed_to_load_older(&mut self) {
         self.is_loading_older = false;
     }
 
@@ -171,11 +225,16 @@ impl Transcript {
         let activity = self.conversation.activity.clone();
         let (many, title) = (self.conversation.entries().len(), self.conversation.chat.title.len());
         let changed = self.conversation.hear(heard);
-        if let Some(backlog) = &mut self.backlog {
-            backlog.push(heard.clone());
+        if let Some(backlog) = &mut self.backlog
+            && self.conversation.is_about(heard)
+        {
+            backlog.keep(heard);
         }
         if self.is_at_end() && self.conversation.entries().len() > KEPT + SLACK {
-            self.let_go();
+            self.let_go(KEPT);
+        }
+        if matches!(heard, Heard::Event(_)) && !changed.is_empty() {
+            self.lighten();
         }
         !changed.is_empty()
             || activity != self.conversation.activity
@@ -187,8 +246,22 @@ impl Transcript {
         self.conversation.call(call, "");
     }
 
-    fn let_go(&mut self) {
-        self.conversation.let_go(KEPT);
+    /// Lets the oldest go where all of them together are too much to keep.
+    fn lighten(&mut self) {
+        let mut weight = 0;
+        let entries = self.conversation.entries();
+        let newest = entries.iter().rev().take_while(|entry| {
+            weight += entry.weight();
+            weight <= HEAVIEST
+        });
+        let keep = newest.count().max(1);
+        if keep < entries.len() && self.is_at_end() {
+            self.let_go(keep);
+        }
+    }
+
+    fn let_go(&mut self, keep: usize) {
+        self.conversation.let_go(keep);
         let first = self.conversation.entries().iter().find_map(|entry| match entry {
             Entry::Said(said) => Some(said.id.clone()),
             _ => None,
@@ -213,18 +286,17 @@ impl Transcript {
         self.conversation.entry(self.selected.as_deref()?)
     }
 
-    /// The call that is meant: the selected one, or the last on the screen.
+    /// The call that is meant: the selected one, or the last on the screen, or else the last one before.
     pub fn call_meant(&self) -> Option<&Block> {
         if let Some(Entry::Call(block)) = self.selected() {
             return Some(block);
         }
-        let entries = self.conversation.entries();
-        let seen = self.visible.iter().rev().filter_map(|slice| entries.get(slice.place));
-        seen.filter_map(|entry| match entry {
+        let last = self.visible.last().map_or(0, |slice| slice.place + 1);
+        let seen = self.conversation.entries().get(..last).unwrap_or_default();
+        seen.iter().rev().find_map(|entry| match entry {
             Entry::Call(block) => Some(block.as_ref()),
             _ => None,
         })
-        .next()
     }
 
     /// Shows or hides the reasoning of what is selected, or of everything where nothing is.

@@ -75,6 +75,11 @@ impl Tree {
         unknown
     }
 
+    pub fn world_name(&self, id: &str) -> Option<&str> {
+        let node = self.worlds.iter().find(|node| node.world.id == id)?;
+        Some(&node.world.name)
+    }
+
     pub fn world_ids(&self) -> Vec<String> {
         self.worlds.iter().map(|node| node.world.id.clone()).collect()
     }

@@ -45,6 +45,19 @@ pub fn count(number: usize, thing: &str) -> String {
     }
 }
 
+/// How much a text is, for people.
+pub fn size(bytes: usize) -> String {
+    const KILO: usize = 1_024;
+    const MEGA: usize = KILO * KILO;
+    if bytes < KILO {
+        format!("{bytes} bytes")
+    } else if bytes < MEGA {
+        format!("{} KB", bytes / KILO)
+    } else {
+        format!("{}.{} MB", bytes / MEGA, bytes % MEGA * 10 / MEGA)
+    }
+}
+
 /// A value in which no string is longer than this; what was cut is marked.
 pub fn shortened(value: &Value, most: usize) -> Value {
     match value {
@@ -93,6 +106,11 @@ pub fn state(state: CallState) -> &'static str {
         CallState::Cancelled => "cancelled",
         CallState::Other => "unknown",
     }
+}
+
+/// A request that does not wait any more, where nobody has said why.
+pub fn vanished(approval: &Approval) -> String {
+    format!("{} {}: does not wait any more", approval.tool, call(&approval.arguments))
 }
 
 /// What became of a request, and by whom.
@@ -149,6 +167,27 @@ pub fn wrap(text: &str, width: u16, most: usize) -> Vec<String> {
         wrap_line(&shown(line), width, &mut lines);
     }
     lines.truncate(most);
+    lines
+}
+
+/// Words of ours, wrapped between words.
+pub fn wrap_words(text: &str, width: u16) -> Vec<String> {
+    let width = usize::from(width.max(1));
+    let mut lines = Vec::new();
+    for line in shown(text).lines() {
+        let mut current = String::new();
+        for word in line.split(' ') {
+            let gap = usize::from(!current.is_empty());
+            if !current.is_empty() && current.width() + gap + word.width() > width {
+                wrap_line(&std::mem::take(&mut current), width, &mut lines);
+            }
+            if !current.is_empty() {
+                current.push(' ');
+            }
+            current.push_str(word);
+        }
+        wrap_line(&current, width, &mut lines);
+    }
     lines
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::OnceLock;
 
-use super::{ARGUMENT, SUPERVISE, family};
+use super::{ARGUMENT, SUPERVISE, family, lookup};
 
 /// More than anybody starts; beyond it nothing is certain.
 const MOST: usize = 10_000;
@@ -138,6 +138,9 @@ fn is_launcher(program: u32) -> bool {
 /// The other end's socket, if anybody holds it.
 fn held_socket(theirs: SocketAddr, ours: SocketAddr) -> Option<u64> {
     let (theirs, ours) = (plain(theirs), plain(ours));
+    if let Some(socket) = lookup::socket(theirs, ours) {
+        return (socket != 0).then_some(socket);
+    }
     ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().find_map(|table| {
         let table = fs::read_to_string(table).ok()?;
         let found = table.lines().skip(1).find_map(|line| {

@@ -30,6 +30,11 @@ fn value_of(inside: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<S
     match (set, default) {
         (Some(value), _) => Ok(value),
         (None, Some(default)) => Ok(default.to_owned()),
+        // Whoever copies settings copies the names of keys, and not the right to have them.
+        (None, None) if name.starts_with("MCP_") => Err(format!(
+            "the variable {name} is not set, or it holds a key that is kept for another server or address; \
+             send the server's key again, or set the variable"
+        )),
         (None, None) => Err(format!(
             "the variable {name} is not set; set it, or write ${{{name}:-default}} in the server's settings"
         )),

@@ -24,7 +24,7 @@ use super::http::{Http, Redirects, Route, client};
 use super::oauth::Authorizer;
 use super::plan::{Endpoint, Plan, target};
 use super::secrets::Secrets;
-use super::{FRAME_LIMIT, Options, Protocol};
+use super::{FRAME_LIMIT, Options, Protocol, Starting};
 
 /// After this long a server counts as well again, and its next failure as its first.
 const STABLE: Duration = Duration::from_secs(60);
@@ -193,7 +193,9 @@ impl Server {
 
     async fn connect(&self, secrets: &mut Secrets) -> Result<(Connection, Catalog), String> {
         let folder = self.folder.as_deref();
-        let plan = Plan::make(&self.settings, &self.options.variables(), folder, secrets)?;
+        let Self { world, name: server, settings, .. } = self;
+        let variables = self.options.variables(Starting { world, server, settings });
+        let plan = Plan::make(settings, &variables, folder, secrets)?;
         if let Plan::Http(endpoint) = &plan
             && !endpoint.has_credentials()
         {

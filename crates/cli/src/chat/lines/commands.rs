@@ -5,12 +5,13 @@ use agent_world_client::Error;
 use agent_world_client::Path;
 use agent_world_client::wire::{Approval, Chat};
 use agent_world_terminal::chat::commands::{self, Command, Line};
+use agent_world_terminal::permissions;
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::Conversation;
 use crate::chat::opening;
-use crate::chat::question::wish;
+use crate::phrases::wish;
 use crate::place;
 use crate::screen::Tone;
 use crate::words;
@@ -27,9 +28,10 @@ A line is a message to the main agent; begin it with @bob to speak to bob, or @a
 /title TEXT names this chat
 /quit       leaves (so do Ctrl-D, and Ctrl-C when nothing is under way)
 //text      says “/text”
-When an approval is asked: o runs this call; s lets the agent use this tool for the rest of the chat; a always in
-this world; s 1 or a 1 do so only for the calls with that number, and 1 is short for s 1; e runs it once with other
-arguments; d denies it, with a reason the agent is told; l leaves it waiting.";
+/policy     what agents may do here, and what you permitted for this chat
+When an approval is asked: o runs this call; s 1 lets the agent make the calls with that number for the rest of the
+chat, a 1 always in this world; e runs it once with other arguments; d denies it, with a reason the agent is told;
+l leaves it waiting.";
 
 impl Conversation {
     pub(super) async fn command(&mut self, line: &str) -> Result<()> {
@@ -78,9 +80,15 @@ impl Conversation {
             }
             Command::Chats => self.list_chats().await,
             Command::Quit => self.leave(),
-            Command::Edit | Command::Fork | Command::Policy => {
-                let text = "that is there on a terminal; `agent-world policy show` tells what agents may do";
-                self.note(Tone::Warning, text)
+            Command::Policy => {
+                let (client, world, chat) = self.whereabouts();
+                for line in permissions::lines(&client, &world, &chat).await? {
+                    self.note(Tone::Plain, &line)?;
+                }
+                Ok(())
+            }
+            Command::Edit | Command::Fork => {
+                self.note(Tone::Warning, "that is there on a terminal only")
             }
         }
     }

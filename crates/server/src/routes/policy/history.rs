@@ -1,11 +1,11 @@
 //! Says what another policy would have decided otherwise about the calls of a world.
 //! Called by `routes::policy`. Only looks: neither policy is changed, and no call is made again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use agent_world_core::Timestamp;
 use agent_world_core::config::{Tools, World};
-use agent_world_core::ids::ChatId;
+use agent_world_core::ids::{CallId, ChatId};
 use agent_world_core::policy::{self, Change, Past, Policy};
 use agent_world_core::view::CallView;
 use agent_world_runtime::store::Store;
@@ -25,6 +25,8 @@ struct History {
     /// Newest first.
     calls: Vec<(Timestamp, Past)>,
     without_tool: usize,
+    /// A fork takes calls along: each was made once, and is looked at once.
+    seen: HashSet<CallId>,
     /// There were older ones than were asked for.
     older: bool,
 }
@@ -38,7 +40,7 @@ pub(super) async fn compare(
 ) -> Result<Comparison, Problem> {
     let limit = limit.unwrap_or(USUAL).min(MOST);
     let history = History::read(app.engine.store().as_ref(), world, tools, limit).await?;
-    let History { calls, without_tool, older } = history;
+    let History { calls, without_tool, older, .. } = history;
     let looked_at = calls.len();
     let changes = policy::diff(&world.policy, new, calls.into_iter().map(|(_, past)| past));
     Ok(Comparison {
@@ -99,7 +101,7 @@ impl History {
 
     /// One without a verdict was refused before any policy was asked.
     fn add(&mut self, call: CallView, world: &World, tools: &Tools) {
-        if call.verdict.is_none() {
+        if call.verdict.is_none() || !self.seen.insert(call.id.clone()) {
             return;
         }
         let Some(spec) = tools.get(&call.name) else {

@@ -14,6 +14,9 @@ use crate::conversation::Entry;
 
 impl State {
     pub fn hear(&mut self, heard: &Heard, now: Instant) -> Vec<Effect> {
+        if let Heard::Event(event) = heard {
+            self.known = self.known.max(event.seq);
+        }
         match heard {
             Heard::Lost(why) => self.lost = Some(why.clone()),
             Heard::Back => self.lost = None,
@@ -25,7 +28,7 @@ impl State {
                 if let News::Message(message) = &event.news
                     && message.role == Role::User
                     && let Some(at) =
-                        self.sending.iter().position(|(_, text)| *text == message.content)
+                        self.sending.iter().position(|sent| sent.text == message.content)
                 {
                     self.sending.remove(at);
                 }
@@ -81,24 +84,32 @@ impl State {
             Span::styled(mark, style),
             Span::styled(text, self.theme.quiet()),
         ]));
+        let permitted = self.permitted.remove(&approval.id);
+        if let Some(calls) = permitted.filter(|_| approval.state == ApprovalState::Approved) {
+            self.note(&words::lasts(approval, &calls));
+        }
     }
 
     pub fn told(&mut self, told: Told) {
         match told {
             Told::Posted { number, message } => {
-                self.sending.retain(|(sent, _)| *sent != number);
+                self.sending.retain(|sent| sent.number != number);
                 // The person may be in another chat by now.
                 if message.chat_id == self.conversation.chat.id {
                     self.conversation.message(&message);
                 }
             }
-            Told::NotPosted { number, why } => {
-                let text = self.sending.iter().find(|(sent, _)| *sent == number);
-                // Nothing that was typed is lost.
-                if let Some((_, text)) = text.filter(|_| self.composer.is_empty()) {
-                    self.composer.set(&text.clone());
+            Told::NotPosted { number, why, is_unsure } => {
+                let place = self.sending.iter().position(|sent| sent.number == number);
+                if let Some(sent) = place.map(|place| self.sending.remove(place)) {
+                    // Nothing that was typed is lost.
+                    if self.composer.is_empty() {
+                        self.composer.set(&sent.text);
+                    }
+                    if is_unsure {
+                        self.unsure.insert(sent.text, sent.key);
+                    }
                 }
-                self.sending.retain(|(sent, _)| *sent != number);
                 self.warn(&format!("! not posted: {why}"));
             }
             Told::Decided(approval) => self.approval(&approval),
@@ -112,7 +123,8 @@ impl State {
                 self.warn(&format!("! {why}"));
             }
             Told::Opened(opened) => self.move_to(*opened),
-            Told::Listed(lines) => lines.iter().for_each(|line| self.plain(line)),
+            Told::Noted(text) => self.note(&text),
+            Told::Listed(lines) => self.list(&lines),
             Told::Refused(why) => self.warn(&format!("! {why}")),
         }
     }
@@ -123,6 +135,8 @@ impl State {
         self.flow = crate::chat::flow::Flow::default();
         self.editing = None;
         self.sending.clear();
+        self.unsure.clear();
+        self.recalled = None;
         self.running.clear();
         self.out.push(Line::default());
         self.enter(opened.approvals, opened.elsewhere);

@@ -3,7 +3,8 @@
 
 use agent_world_core::display::reveal_line;
 
-use super::State;
+use super::{Sending, State};
+use crate::chat::address;
 use crate::chat::commands::{self, Command, Line};
 use crate::chat::effect::{Effect, Which};
 use crate::chat::flow::is_person;
@@ -12,6 +13,7 @@ use crate::conversation::{Entry, Said};
 impl State {
     pub(super) fn entered(&mut self, text: &str) -> Vec<Effect> {
         let mut effects = vec![Effect::Remember(text.to_owned())];
+        self.recalled = None;
         match (commands::read(text), self.editing.take()) {
             (Line::Message(text), Some(message)) => effects.push(Effect::Edit { message, text }),
             (Line::Message(text), None) => effects.push(self.post(&text)),
@@ -30,15 +32,22 @@ impl State {
             Some(agent) if !text.starts_with('@') => format!("@{agent} {text}"),
             _ => text.to_owned(),
         };
+        if let Some(told) = address::of_strangers(&self.conversation.world, &text) {
+            self.out.push(ratatui::text::Line::default());
+            self.note(&told);
+        }
         self.number += 1;
-        self.sending.push((self.number, text.clone()));
-        Effect::Post { number: self.number, text }
+        let number = self.number;
+        let new = || format!("chat-{:016x}-{number}", self.nonce);
+        let key = self.unsure.remove(&text).unwrap_or_else(new);
+        self.sending.push(Sending { number, text: text.clone(), key: key.clone() });
+        Effect::Post { number, text, key }
     }
 
     fn command(&mut self, command: Command) -> Option<Effect> {
         match command {
             Command::Help => {
-                commands::help().iter().for_each(|line| self.plain(line));
+                self.list(&commands::help());
                 None
             }
             Command::Agents => {
@@ -65,12 +74,19 @@ impl State {
         }
     }
 
+    /// Something to read, set apart from what was said.
+    pub(super) fn list(&mut self, lines: &[String]) {
+        self.out.push(ratatui::text::Line::default());
+        lines.iter().for_each(|line| self.plain(line));
+    }
+
     pub(super) fn plain(&mut self, text: &str) {
         self.say(text, self.theme.plain());
     }
 
     fn list_agents(&mut self) {
         let world = self.conversation.world.clone();
+        self.out.push(ratatui::text::Line::default());
         for agent in &world.agents {
             let model = agent.model.as_deref().or(world.default_model.as_deref());
             let main =

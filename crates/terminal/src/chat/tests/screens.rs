@@ -19,8 +19,9 @@ fn a_reply_grows_in_place_and_stays_above() {
 
         > hello
         ada thinking… 3 words (Ctrl-R shows)
-        >
-        demo · New Chat · ada thinks
+        ────────────────────────────────────────────────────────────────────────────────
+        >  message for @ada · /help
+        demo · New Chat · ada thinks · Ctrl-C stops
     "#]]
     .assert_eq(&stage.seen());
     stage.piece("msg_2", "ada", 0, "A first paragraph.\n\nA sec", "");
@@ -32,8 +33,9 @@ fn a_reply_grows_in_place_and_stays_above() {
           A first paragraph.
 
           A sec
-        >
-        demo · New Chat · ada thinks
+        ────────────────────────────────────────────────────────────────────────────────
+        >  message for @ada · /help
+        demo · New Chat · ada thinks · Ctrl-C stops
     "#]]
     .assert_eq(&stage.seen());
     stage.message("msg_2", "ada", "A first paragraph.\n\nA second one.");
@@ -46,7 +48,8 @@ fn a_reply_grows_in_place_and_stays_above() {
           A first paragraph.
 
           A second one.
-        >
+        ────────────────────────────────────────────────────────────────────────────────
+        >  message for @ada · /help
         demo · New Chat
     "#]]
     .assert_eq(&stage.seen());
@@ -60,10 +63,12 @@ fn two_speak_at_once_and_one_waits_for_its_turn() {
     stage.piece("msg_a", "ada", 4, "two", "");
     expect![[r#"
         Demo, chat “New Chat”, with @ada (demo/demo), @bob (demo/demo)
+
         ada
           one two
         bob … eins
-        >
+        ────────────────────────────────────────────────────────────────────────────────
+        >  message for @ada · /help
         demo · New Chat
     "#]]
     .assert_eq(&stage.seen());
@@ -71,11 +76,14 @@ fn two_speak_at_once_and_one_waits_for_its_turn() {
     stage.message("msg_a", "ada", "one two");
     expect![[r#"
         Demo, chat “New Chat”, with @ada (demo/demo), @bob (demo/demo)
+
         ada
           one two
+
         bob
           eins zwei
-        >
+        ────────────────────────────────────────────────────────────────────────────────
+        >  message for @ada · /help
         demo · New Chat
     "#]]
     .assert_eq(&stage.seen());
@@ -96,7 +104,8 @@ fn a_tool_shows_the_end_of_what_it_writes_and_then_what_came_of_it() {
             line 3
             line 4
             line 5
-        >
+        ────────────────────────────────────────────────────────────────────────────────
+        >  message for @ada · /help
         demo · New Chat
     "#]]
     .assert_eq(&stage.seen());
@@ -109,24 +118,22 @@ fn a_tool_shows_the_end_of_what_it_writes_and_then_what_came_of_it() {
         ⚙ ada shell_cmd ls -la · completed · 3.1 s
             line 1
             line 2
-        >
+        ────────────────────────────────────────────────────────────────────────────────
+        >  message for @ada · /help
         demo · New Chat
     "#]]
     .assert_eq(&stage.seen());
 }
 
 #[test]
-fn a_question_takes_the_place_of_the_composer_and_gives_it_back() {
+fn a_question_takes_the_place_of_an_empty_composer_and_gives_it_back() {
     let mut stage = stage(80, 24);
-    stage.write("a draft");
     stage.ask(approval("apr_1", "touch", &json!({})));
     stage.ask(approval("apr_2", "mkdir", &json!({})));
-    let seen = stage.seen();
-    assert!(seen.contains("> a draft") && !seen.contains("1 of 2"), "somebody types: {seen}");
-    stage.wait(Duration::from_secs(1));
     stage.wait(Duration::from_secs(1));
     expect![[r#"
         Demo, chat “New Chat”, with @ada (demo/demo), @bob (demo/demo)
+        ────────────────────────────────────────────────────────────────────────────────
         ? 1 of 2 waiting · ada · shell_cmd · apr_1
           ada asks: Run touch?
           $ touch
@@ -155,7 +162,8 @@ fn a_question_takes_the_place_of_the_composer_and_gives_it_back() {
         Demo, chat “New Chat”, with @ada (demo/demo), @bob (demo/demo)
         ✗ ada shell_cmd mkdir: denied by maria (no)
         ✓ ada shell_cmd touch: approved once by maria
-        > a draft
+        ────────────────────────────────────────────────────────────────────────────────
+        >  message for @ada · /help
         demo · New Chat
     "#]]
     .assert_eq(&stage.seen());
@@ -187,7 +195,7 @@ fn what_scrolls_off_is_the_terminals() {
         > message 7
 
         > message 8
-        >
+        >  message for @ada · /help
         demo · New Chat
     "#]]
     .assert_eq(&stage.seen());
@@ -206,7 +214,7 @@ fn another_size_writes_what_was_said_again() {
         (demo/demo)
 
         > hello
-        >
+        >  message for @ada · /help
         demo · New Chat
     "#]]
     .assert_eq(&stage.seen());

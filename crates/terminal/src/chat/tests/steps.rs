@@ -34,7 +34,10 @@ fn asked(number: usize) -> Stage {
 fn what_is_entered_is_posted_once_and_shown_until_it_is_stored() {
     let mut stage = stage(80, 24);
     let effects = stage.enter("hello");
-    assert_eq!(effects, [remember("hello"), Effect::Post { number: 1, text: "hello".to_owned() }]);
+    let [remembered, Effect::Post { number: 1, text, .. }] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    assert_eq!((remembered, text.as_str()), (&remember("hello"), "hello"));
     assert!(stage.seen().contains("> hello (sending)"));
     stage.message("msg_1", "human", "hello");
     let message =
@@ -48,10 +51,22 @@ fn what_is_entered_is_posted_once_and_shown_until_it_is_stored() {
 #[test]
 fn what_was_not_posted_is_given_back() {
     let mut stage = stage(80, 24);
-    stage.enter("hello");
-    stage.state.told(Told::NotPosted { number: 1, why: "too many messages".to_owned() });
+    let key = |effects: &[Effect]| match effects {
+        [_, Effect::Post { key, .. }] => key.clone(),
+        other => panic!("{other:?}"),
+    };
+    let first = key(&stage.enter("hello"));
+    let why = "too many messages".to_owned();
+    stage.state.told(Told::NotPosted { number: 1, why, is_unsure: false });
     assert_eq!(stage.state.composer.text(), "hello");
     assert!(stage.seen().contains("! not posted: too many messages"));
+    let second = key(&stage.key(KeyCode::Enter));
+    assert_ne!(first, second, "what was refused is asked anew");
+    let why = "nobody answers".to_owned();
+    stage.state.told(Told::NotPosted { number: 2, why, is_unsure: true });
+    let third = key(&stage.key(KeyCode::Enter));
+    assert_eq!(second, third, "it may have arrived, and must not be posted twice");
+    assert_ne!(third, key(&stage.enter("hello")), "the same words again are another message");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget as _;
 
 use super::super::state::{Connection, Focus, State};
 use super::super::transcript::Transcript;
@@ -14,17 +13,21 @@ use super::{absence, centred, put, rule, rule_style};
 const MARGIN: u16 = 2;
 /// Messages on their way that are shown.
 const SENDING: usize = 3;
+/// Rows in which it says that a chat could not be loaded.
+const PROBLEM: u16 = 4;
 
 /// Where the lines of the conversation go.
 pub fn room(state: &State) -> Rect {
     let middle = state.layout.middle;
     let sending = state.transcript().map_or(0, |chat| chat.sending().len().min(SENDING));
     let below = u16::try_from(sending).unwrap_or(0);
+    let has_problem = state.transcript().is_some_and(|chat| chat.problem().is_some());
+    let above = if has_problem { PROBLEM.min(middle.height) } else { 0 };
     Rect {
         x: middle.x + MARGIN,
+        y: middle.y + above,
         width: middle.width.saturating_sub(MARGIN + 1),
-        height: middle.height.saturating_sub(below),
-        ..middle
+        height: middle.height.saturating_sub(above + below),
     }
 }
 
@@ -34,6 +37,12 @@ pub fn draw(buffer: &mut Buffer, state: &State) {
         return centred(buffer, room, &nothing_open(state));
     };
     let is_empty = transcript.conversation.entries().is_empty();
+    if let Some(why) = transcript.problem() {
+        draw_problem(buffer, state, why);
+    }
+    if is_empty && transcript.problem().is_some() {
+        return;
+    }
     if is_empty && transcript.is_loading() {
         return centred(buffer, room, &why_absent(state, room));
     }
@@ -48,6 +57,18 @@ pub fn draw(buffer: &mut Buffer, state: &State) {
     }
     draw_sending(buffer, state, transcript, room);
     draw_position(buffer, state, transcript, room);
+}
+
+/// Says above the rest that the chat is not all there.
+fn draw_problem(buffer: &mut Buffer, state: &State, why: &str) {
+    let room = room(state);
+    let above = Rect { y: state.layout.middle.y, height: PROBLEM, ..room };
+    let text = format!("This chat could not be loaded: {why}");
+    let lines = words::wrap_words(&text, above.width);
+    for (line, row) in lines.into_iter().take(usize::from(PROBLEM) - 1).zip(0..) {
+        put(buffer, above, row, &Line::styled(line, state.theme.warning()));
+    }
+    put(buffer, above, PROBLEM - 1, &hint(state, "r", "tries again"));
 }
 
 fn draw_sending(buffer: &mut Buffer, state: &State, transcript: &Transcript, room: Rect) {
@@ -126,7 +147,8 @@ fn nothing_said(state: &State, transcript: &Transcript) -> Vec<Line<'static>> {
         [] => lines.push(Line::styled("This world has no agents: nobody will answer.", quiet)),
         [one] => lines.push(Line::styled(format!("{one} answers."), quiet)),
         [.., last] => {
-            let text = format!("Here are {}; @{last} speaks to one of them.", names.join(", "));
+            let text =
+                format!("Here are {}. Begin with @{last} to speak to one.", names.join(", "));
             lines.push(Line::styled(text, quiet));
         }
     }
@@ -145,11 +167,10 @@ pub fn draw_composer(buffer: &mut Buffer, state: &State) {
     let part = state.layout.composer;
     rule(buffer, part, rule_style(state, Focus::Composer));
     let inside = Rect {
-        x: part.x + MARGIN + 1,
+        x: part.x + 1,
         y: part.y + 1,
-        width: part.width.saturating_sub(MARGIN + 2),
+        width: part.width.saturating_sub(2),
         height: part.height.saturating_sub(1),
     };
-    buffer.set_string(part.x + 1, inside.y, "›", rule_style(state, Focus::Composer));
-    state.composer.area().render(inside, buffer);
+    state.composer.draw(inside, buffer);
 }

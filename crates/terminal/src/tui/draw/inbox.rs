@@ -1,17 +1,24 @@
-//! Draws what waits for a person, and the card of the one that is looked at. Called by `draw`; keys ask how long the card is.
+//! Draws what waits for a person, and the card of the one that is looked at.
+//! Called by `draw`; the mouse asks what is where. Whose call it is comes first.
 
 use agent_world_client::wire::Approval;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::super::layout::first_shown;
+use super::super::sent::Delivery;
 use super::super::state::{Focus, State};
 use super::super::words;
 use super::{apart, put, rule, select, upright};
+use crate::deciding::Deciding;
 
 /// Rows of one request in the list.
 const ROWS: u16 = 2;
+/// Rows of a card that are left of it, however much is asked below.
+const LEAST_CARD: u16 = 4;
 
 pub fn draw(buffer: &mut Buffer, state: &State, part: Rect) {
     if state.layout.is_wide {
@@ -49,11 +56,15 @@ pub fn place_at(state: &State, at: Position) -> Option<usize> {
 fn draw_request(buffer: &mut Buffer, state: &State, approval: &Approval, part: Rect) {
     let theme = state.theme;
     let is_selected = state.inbox.selected() == Some(approval.id.as_str());
+    let width = usize::from(part.width);
     let age = words::age(&approval.created_at, state.now);
-    let tool = words::shown(&approval.tool);
-    let room = usize::from(part.width).saturating_sub(tool.chars().count() + age.len() + 3);
+    let agent = words::fit(&words::shown(&approval.agent_id), width / 4);
+    let tool = words::fit(&words::shown(&approval.tool), width / 3);
+    let room = width.saturating_sub(agent.width() + tool.width() + age.len() + 6);
     let about = words::fit(&words::call(&approval.arguments), room);
     let left = vec![
+        Span::styled(agent, theme.agent(&approval.agent_id)),
+        Span::raw("  "),
         Span::styled(tool, theme.strong()),
         Span::raw("  "),
         Span::styled(about, theme.code()),
@@ -61,16 +72,16 @@ fn draw_request(buffer: &mut Buffer, state: &State, approval: &Approval, part: R
     let right = vec![Span::styled(age, theme.quiet())];
     put(buffer, part, 0, &apart(left, right, part.width));
     let chat = state.tree.find(&approval.chat_id).map_or("", |(_, chat)| chat.title.as_str());
-    let place = format!("{} › {chat}", approval.world_id);
-    let agent = words::shown(&approval.agent_id);
-    let room = usize::from(part.width).saturating_sub(agent.chars().count() + 12);
-    let mut second = vec![
-        Span::styled(agent, theme.agent(&approval.agent_id)),
-        Span::styled(format!("  {}", words::fit(&words::shown(&place), room)), theme.quiet()),
-    ];
-    if state.inbox.is_sent(&approval.id) {
-        second.push(Span::styled("  deciding", theme.question()));
-    }
+    let place = format!("{} › {}", state.world_name(&approval.world_id), words::shown(chat));
+    let fares = match state.inbox.delivery(&approval.id) {
+        Some(Delivery::OnItsWay) => vec![Span::styled("  deciding", theme.question())],
+        Some(Delivery::Retrying) => vec![Span::styled("  not yet delivered", theme.warning())],
+        None => Vec::new(),
+    };
+    let taken: usize = fares.iter().map(Span::width).sum();
+    let place = words::fit(&place, width.saturating_sub(taken + 2));
+    let mut second = vec![Span::styled(format!("  {place}"), theme.quiet())];
+    second.extend(fares);
     put(buffer, part, 1, &Line::from(second));
     if is_selected {
         let row = Rect { height: 1, ..part };
@@ -83,27 +94,11 @@ fn draw_request(buffer: &mut Buffer, state: &State, approval: &Approval, part: R
     }
 }
 
-/// How many lines the card has.
-pub fn card_lines(state: &State) -> usize {
-    card(state).len()
-}
-
-fn card(state: &State) -> Vec<Line<'static>> {
-    let width = state.layout.card.width;
-    match state.inbox.deciding() {
-        Some(deciding) => {
-            let (number, total) = (state.inbox.place() + 1, state.inbox.len());
-            deciding.lines(number, total, width, state.theme)
-        }
-        None => Vec::new(),
-    }
-}
-
 fn draw_card(buffer: &mut Buffer, state: &State, part: Rect) {
     let theme = state.theme;
     if let Some(became) = state.inbox.became() {
         let mut lines: Vec<Line<'_>> =
-            words::wrap(became, part.width, 20).into_iter().map(Line::from).collect();
+            words::wrap_words(became, part.width).into_iter().map(Line::from).collect();
         lines.push(Line::default());
         if state.inbox.len() > 0 {
             lines.push(Line::styled("Enter shows the next.", theme.quiet()));
@@ -114,13 +109,11 @@ fn draw_card(buffer: &mut Buffer, state: &State, part: Rect) {
         let line = Line::styled("Nothing waits for you.", theme.quiet());
         return put(buffer, part, 0, &line);
     };
-    let prompt = match state.inbox.is_sent(&deciding.approval.id) {
-        true => vec![Line::styled("The decision is on its way.", theme.quiet())],
-        false if state.focus == Focus::Inbox => deciding.prompt(part.width, theme),
-        false => vec![Line::styled("Tab or a to decide", theme.quiet())],
-    };
-    let below = u16::try_from(prompt.len()).unwrap_or(1).min(part.height / 2);
-    let lines = card(state);
+    let prompt = prompt(state, deciding, part.width);
+    // All of what is asked, as far as there is room for anything else.
+    let most = part.height.saturating_sub(LEAST_CARD);
+    let below = u16::try_from(prompt.len()).unwrap_or(u16::MAX).min(most);
+    let lines = state.inbox.card();
     let room = usize::from(part.height.saturating_sub(below + 1));
     let scrolled = state.inbox.scrolled.min(lines.len().saturating_sub(room));
     let seen: Vec<Line<'_>> = lines.iter().skip(scrolled).take(room).cloned().collect();
@@ -133,6 +126,31 @@ fn draw_card(buffer: &mut Buffer, state: &State, part: Rect) {
     }
     let bottom = Rect { y: part.y + used, height: part.height.saturating_sub(used), ..part };
     put_all(buffer, bottom, &prompt);
+}
+
+/// What can be done about the request, or how the decision about it fares.
+fn prompt(state: &State, deciding: &Deciding, width: u16) -> Vec<Line<'static>> {
+    let theme = state.theme;
+    let say = |text: &str, style: Style| -> Vec<Line<'static>> {
+        let wrapped = words::wrap_words(text, width);
+        wrapped.into_iter().map(|line| Line::styled(line, style)).collect()
+    };
+    match state.inbox.delivery(&deciding.approval.id) {
+        Some(Delivery::OnItsWay) => return say("The decision is on its way.", theme.quiet()),
+        Some(Delivery::Retrying) => return say("not yet delivered: retrying", theme.warning()),
+        None if state.focus != Focus::Inbox => return say("Tab or a to decide", theme.quiet()),
+        None => {}
+    }
+    let mut lines = deciding.prompt(width, theme);
+    if state.inbox.is_quiet() {
+        for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
+            span.style = theme.quiet();
+        }
+    }
+    if let Some(why) = state.inbox.swallowed() {
+        lines.extend(say(why, theme.question()));
+    }
+    lines
 }
 
 fn put_all(buffer: &mut Buffer, part: Rect, lines: &[Line<'_>]) {

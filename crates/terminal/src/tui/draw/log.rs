@@ -12,7 +12,7 @@ use super::{absence, put, select};
 
 pub fn title(state: &State, style: Style) -> Vec<Span<'static>> {
     let kind = state.log.kind().unwrap_or("all types");
-    let world = words::fit(&words::shown(state.world().unwrap_or("")), 24);
+    let world = words::fit(&state.world_name(state.world().unwrap_or_default()), 24);
     vec![
         Span::styled("Events", style),
         Span::styled(format!("  {world}  "), state.theme.plain()),

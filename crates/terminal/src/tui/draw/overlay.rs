@@ -38,7 +38,13 @@ const HELP: [(&str, &[Hint]); 7] = [
     ("Events", &[("f", "next type"), ("Enter", "details")]),
     (
         "Writing",
-        &[("Enter", "send"), ("Alt-Enter", "new line; also Ctrl-J"), ("↑", "what was sent before")],
+        &[
+            ("Enter", "send"),
+            ("Alt-Enter", "new line; also Ctrl-J"),
+            ("Tab", "complete @name, /word"),
+            ("↑", "what was sent before"),
+            ("/", "commands; Tab lists"),
+        ],
     ),
 ];
 
@@ -69,11 +75,16 @@ fn frame(buffer: &mut Buffer, state: &State, part: Rect, title: &str) -> Rect {
     let block = Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(state.theme.quiet())
-        .title(Span::styled(format!(" {title} "), state.theme.focus()))
+        .title(Span::styled(format!(" {} ", fitting(title, part)), state.theme.focus()))
         .padding(Padding::horizontal(1));
     let inside = block.inner(part);
     block.render(part, buffer);
     inside
+}
+
+/// A title as far as there is room for it.
+fn fitting(title: &str, part: Rect) -> String {
+    words::fit(title, usize::from(part.width).saturating_sub(4))
 }
 
 fn help(buffer: &mut Buffer, state: &State) {
@@ -111,6 +122,11 @@ fn column(state: &State, groups: &[(&'static str, &[Hint])]) -> Vec<Line<'static
 fn quit(buffer: &mut Buffer, state: &State) {
     let theme = state.theme;
     let mut lines = Vec::new();
+    let undelivered = state.undelivered().len();
+    if undelivered > 0 {
+        let text = format!("{} not delivered yet.", words::count(undelivered, "decision"));
+        lines.push(Line::styled(text, theme.warning()));
+    }
     if state.unsent() > 0 {
         let unsent = words::count(state.unsent(), "message");
         let text = format!("{unsent} not sent yet: gone when you leave.");
@@ -160,12 +176,16 @@ pub fn inside(area: Rect) -> Rect {
 }
 
 fn draw_details(buffer: &mut Buffer, state: &State, details: &Details) {
-    let part = outside(state.layout.area);
+    let (seen, all) = details.progress();
+    let most = outside(state.layout.area);
+    // No larger than what is in it, once all of that is known.
+    let wanted = u16::try_from(all + 2).unwrap_or(u16::MAX);
+    let height = if details.is_unfinished() { most.height } else { wanted.min(most.height) };
+    let part = Rect { height, ..most };
     let inside = frame(buffer, state, part, &details.title);
     for (line, row) in details.visible().iter().zip(0..) {
         put(buffer, inside, row, line);
     }
-    let (seen, all) = details.progress();
     if seen < all {
         let text = format!(" {seen} of {all} lines ");
         let width = u16::try_from(text.len()).unwrap_or(0);

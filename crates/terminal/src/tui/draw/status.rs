@@ -5,6 +5,7 @@ use agent_world_client::wire::{Activity, Doing};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::super::keys::Hint;
 use super::super::state::{Connection, Focus, Overlay, State, Tone};
@@ -22,16 +23,25 @@ pub fn titles(buffer: &mut Buffer, state: &State) {
         let (left, right) = match focus {
             Focus::Tree => (tree_title(state), waiting(state)),
             Focus::Inbox => (inbox_title(state), Vec::new()),
-            _ => (conversation_title(state, whole.width), waiting(state)),
+            _ => {
+                let right = waiting(state);
+                let taken = right.iter().map(Span::width).sum::<usize>() + 2;
+                let taken = u16::try_from(taken).unwrap_or(whole.width);
+                (conversation_title(state, whole.width.saturating_sub(taken)), right)
+            }
         };
         put(buffer, inner(whole), 0, &apart(left, right, inner(whole).width));
         rule(buffer, line(whole), rule_style(state, focus_of_title(focus)));
         return;
     }
     let middle = title(layout.middle.x, layout.middle.width);
-    put(buffer, inner(middle), 0, &Line::from(conversation_title(state, middle.width)));
-    rule(buffer, line(middle), rule_style(state, Focus::Conversation));
-    if let Some(tree) = tree {
+    let (left, focus) = match tree.is_some() && layout.tree_beside().is_none() {
+        true => (tree_title(state), Focus::Tree),
+        false => (conversation_title(state, middle.width), Focus::Conversation),
+    };
+    put(buffer, inner(middle), 0, &Line::from(left));
+    rule(buffer, line(middle), rule_style(state, focus));
+    if let Some(tree) = layout.tree_beside() {
         let part = title(tree.x, tree.width);
         put(buffer, inner(part), 0, &Line::from(tree_title(state)));
         rule(buffer, line(part), rule_style(state, Focus::Tree));
@@ -83,16 +93,22 @@ fn conversation_title(state: &State, width: u16) -> Vec<Span<'static>> {
         return vec![Span::styled("Agent World", style)];
     };
     let conversation = &transcript.conversation;
-    let world = words::fit(&words::shown(&conversation.world.name), 24);
-    let room = usize::from(width).saturating_sub(world.chars().count() + 30).max(12);
+    let width = usize::from(width).saturating_sub(2);
+    let doing = match conversation.activity.is_busy() {
+        true => words::fit(&doing(&conversation.activity), width / 3),
+        false => String::new(),
+    };
+    // What goes on is known by its mark at least; the titles have the rest.
+    let taken = if doing.is_empty() { 0 } else { doing.width() + 5 };
+    let world = words::fit(&words::shown(&conversation.world.name), (width / 4).min(24));
+    let room = width.saturating_sub(world.width() + 3 + taken);
     let chat = words::fit(&words::shown(&conversation.chat.title), room);
     let mut spans = vec![
         Span::styled(world, state.theme.plain()),
         Span::styled(" › ", state.theme.quiet()),
         Span::styled(chat, style),
     ];
-    if conversation.activity.is_busy() {
-        let doing = doing(&conversation.activity);
+    if !doing.is_empty() {
         spans.push(Span::styled(format!("   {} {doing}", spinner(state)), state.theme.quiet()));
     }
     spans
@@ -135,6 +151,7 @@ pub fn draw(buffer: &mut Buffer, state: &State) {
 
 fn decide_hint(state: &State) -> &'static str {
     match state.focus {
+        Focus::Composer if !state.composer.is_empty() => "  Esc, then a to decide",
         Focus::Composer => "  Tab to decide",
         Focus::Inbox => "",
         Focus::Tree | Focus::Conversation => "  a to decide",
@@ -166,6 +183,17 @@ fn keys(state: &State) -> &'static [Hint] {
         (Some(Overlay::Details(_)), _) => {
             &[("↑↓", "scroll"), ("w", "write to a file"), ("Esc", "close")]
         }
+        (None, Focus::Composer) if state.composer.is_completing() => {
+            &[("Tab ↑↓", "choose"), ("Enter", "take it"), ("Esc", "none")]
+        }
+        (None, Focus::Composer) if !state.composer.is_empty() => &[
+            ("Enter", "send"),
+            ("Alt-Enter", "new line"),
+            ("Tab", "complete"),
+            ("Esc", "leave"),
+            ("Ctrl-C", "stop agents"),
+            ("F1", "help"),
+        ],
         (None, Focus::Composer) => &[
             ("Enter", "send"),
             ("Alt-Enter", "new line"),
@@ -183,6 +211,9 @@ fn keys(state: &State) -> &'static [Hint] {
             ("?", "help"),
             ("q", "quit"),
         ],
+        (None, Focus::Inbox) if state.inbox.len() == 0 => {
+            &[("i", "write"), ("c", "chats"), ("Esc", "back"), ("?", "help"), ("q", "quit")]
+        }
         (None, Focus::Inbox) => &[
             ("↑↓", "choose"),
             ("Enter", "its chat"),

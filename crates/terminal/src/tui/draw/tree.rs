@@ -13,7 +13,7 @@ use super::super::words;
 use super::{absence, apart, put, select, spinner, upright};
 
 pub fn draw(buffer: &mut Buffer, state: &State, part: Rect) {
-    if state.layout.is_wide {
+    if state.layout.tree_beside().is_some() {
         upright(buffer, part.right().saturating_sub(1), part, state.theme.quiet());
     }
     let inside = inside(part);

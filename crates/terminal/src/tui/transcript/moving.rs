@@ -1,7 +1,6 @@
 //! Moves what is on the screen and what is selected.
 //! Called for keys and the mouse. Renders what it passes, and nothing else.
 
-use super::rendered::Budget;
 use super::{Anchor, KEPT, SLACK, Transcript};
 
 impl Transcript {
@@ -9,7 +8,7 @@ impl Transcript {
         self.anchor = Anchor::End;
         self.selected = None;
         if self.conversation.entries().len() > KEPT + SLACK {
-            self.let_go();
+            self.let_go(KEPT);
         }
     }
 
@@ -18,7 +17,7 @@ impl Transcript {
         if let Some(id) = first {
             self.selected = Some(id.clone());
             self.anchor = Anchor::Top { id, line: 0 };
-            self.arrange(self.width, self.height);
+            self.settle();
         }
     }
 
@@ -32,7 +31,6 @@ impl Transcript {
         let Some(top) = self.visible.first().copied() else {
             return;
         };
-        let mut budget = Budget::of_frame();
         let (mut place, mut line) = (top.place, top.from);
         let mut left = lines.unsigned_abs();
         while left > 0 {
@@ -44,9 +42,9 @@ impl Transcript {
                     break;
                 }
                 place -= 1;
-                line = self.height_of(place, &mut budget);
+                line = self.height_of(place);
             } else {
-                let below = self.height_of(place, &mut budget).saturating_sub(line + 1);
+                let below = self.height_of(place).saturating_sub(line + 1);
                 let step = left.min(below);
                 line += step;
                 left -= step;
@@ -59,7 +57,7 @@ impl Transcript {
             }
         }
         self.hold(place, line);
-        self.arrange(self.width, self.height);
+        self.settle();
         self.keep_selection_in_sight();
     }
 
@@ -79,8 +77,7 @@ impl Transcript {
             return;
         };
         let slice = self.visible.iter().find(|slice| slice.place == place).copied();
-        let mut budget = Budget::of_frame();
-        let height = self.height_of(place, &mut budget);
+        let height = self.height_of(place);
         match slice {
             Some(slice) if forward && slice.from + slice.rows < height => self.scroll(1),
             Some(slice) if !forward && slice.from > 0 => self.scroll(-1),
@@ -102,8 +99,7 @@ impl Transcript {
 
     /// Scrolls until an entry is on the screen, as much of it as fits.
     fn reveal(&mut self, place: usize, forward: bool) {
-        let mut budget = Budget::of_frame();
-        let wanted = self.height_of(place, &mut budget).min(self.height / 2).max(1);
+        let wanted = self.height_of(place).min(self.height / 2).max(1);
         let shown = self.visible.iter().find(|slice| slice.place == place);
         let missing = wanted.saturating_sub(shown.map_or(0, |slice| slice.rows));
         let lines = isize::try_from(missing).unwrap_or(0);

@@ -1,6 +1,6 @@
-//! Turns one entry of a conversation into lines, as much of it at a time as a frame can bear.
-//! Used by `transcript`, which keeps what comes out until the entry or the width is another. Text that is still written is
-//! rendered on from where it was; never again from its beginning.
+//! Turns one entry of a conversation into lines.
+//! Used by `transcript`, which keeps what comes out until the entry or the width is another. Texts are laid out by `laid`, as
+//! much at a time as a frame can bear; everything else about an entry is short.
 
 use std::collections::HashSet;
 
@@ -10,21 +10,17 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::super::words;
+use super::laid::{Budget, Laid};
 use crate::conversation::{Block, Entry, Said, SaidState};
-use crate::markdown;
 use crate::theme::Theme;
 
-/// Lines that are made of one entry; all of it can be had as a file.
-pub const MOST_LINES: usize = 20_000;
-/// Bytes of text that one frame may render.
-const BYTES: usize = 64 * 1024;
-/// Bytes of text that are rendered at once.
-const CHUNK: usize = 8 * 1024;
 /// Lines of output that a running call shows, and a call that is over.
 const LIVE_LINES: usize = 6;
 const RESULT_LINES: usize = 3;
-/// Bytes of the end of what was rendered that tell whether a text was continued or replaced.
-const TRACE: usize = 64;
+/// Lines of a notice.
+const NOTICE_LINES: usize = 200;
+/// Bytes of reasoning whose words are counted; of more it says how much there is.
+const COUNTED: usize = 128 * 1024;
 
 /// How an entry is to be drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,35 +39,10 @@ pub struct Rendered {
     how: How,
     version: Option<u64>,
     head: Vec<Line<'static>>,
-    body: Vec<Line<'static>>,
-    tail: Vec<Line<'static>>,
+    reasoning: Laid,
+    text: Laid,
     foot: Vec<Line<'static>>,
-    progress: Progress,
-}
-
-/// How far a text is rendered.
-#[derive(Debug)]
-struct Progress {
-    lines: markdown::Lines,
-    done: usize,
-    /// What the rendered part ended with.
-    trace: String,
-    complete: bool,
-}
-
-/// What a frame may still cost, and what it has cost.
-#[derive(Clone, Copy, Debug)]
-pub struct Budget {
-    /// Bytes of text.
-    pub bytes: usize,
-    /// Lines that were made.
-    pub made: usize,
-}
-
-impl Budget {
-    pub fn of_frame() -> Self {
-        Self { bytes: BYTES, made: 0 }
-    }
+    is_complete: bool,
 }
 
 impl Rendered {
@@ -80,25 +51,30 @@ impl Rendered {
             how,
             version: None,
             head: Vec::new(),
-            body: Vec::new(),
-            tail: Vec::new(),
+            reasoning: Laid::new(how.theme),
+            text: Laid::new(how.theme),
             foot: Vec::new(),
-            progress: Progress::new(how.theme),
+            is_complete: false,
         }
     }
 
+    fn parts(&self) -> [&[Line<'static>]; 6] {
+        let ([thought, more], [said, rest]) = (self.reasoning.parts(), self.text.parts());
+        [&self.head, thought, more, said, rest, &self.foot]
+    }
+
     pub fn height(&self) -> usize {
-        self.head.len() + self.body.len() + self.tail.len() + self.foot.len()
+        self.parts().iter().map(|part| part.len()).sum()
     }
 
     /// All of the entry, as it is now, is in the lines.
     pub fn is_complete(&self) -> bool {
-        self.progress.complete
+        self.is_complete
     }
 
     pub fn lines(&self, from: usize) -> impl Iterator<Item = &Line<'static>> {
         let mut left = from;
-        let mut parts = [&self.head, &self.body, &self.tail, &self.foot].map(Vec::as_slice);
+        let mut parts = self.parts();
         for part in &mut parts {
             let skipped = left.min(part.len());
             left -= skipped;
@@ -112,7 +88,7 @@ impl Rendered {
         if self.how != how {
             *self = Self::new(how);
         }
-        if self.version == Some(entry.version()) && self.progress.complete {
+        if self.version == Some(entry.version()) && self.is_complete {
             return;
         }
         self.version = Some(entry.version());
@@ -129,79 +105,26 @@ impl Rendered {
     fn whole(&mut self, lines: Vec<Line<'static>>, budget: &mut Budget) {
         budget.made += lines.len();
         self.head = lines;
-        self.progress.complete = true;
+        self.is_complete = true;
     }
 
     fn said(&mut self, said: &Said, budget: &mut Budget) {
         let how = self.how;
-        if !self.progress.continues(&said.text) {
-            self.body.clear();
-            self.progress = Progress::new(how.theme);
-        }
         self.head = heading(said, how);
         self.foot = remarks(said, how.theme);
-        let left = MOST_LINES.saturating_sub(self.body.len());
-        let made = self.progress.go_on(&said.text, how.width, left, budget);
-        budget.made += made.len();
-        self.body.extend(made);
-        self.tail = self.rest(said);
-        budget.made += self.tail.len();
-    }
-
-    /// What follows the lines that are finished.
-    fn rest(&mut self, said: &Said) -> Vec<Line<'static>> {
-        let theme = self.how.theme;
-        let left = said.text.len() - self.progress.done.min(said.text.len());
-        if self.body.len() >= MOST_LINES {
-            self.body.truncate(MOST_LINES);
-            self.progress.complete = true;
-            let more = format!("… {} more; w writes all of it to a file", size(left));
-            return vec![Line::styled(more, theme.quiet())];
+        if how.unfolded {
+            let width = how.width.saturating_sub(2);
+            self.reasoning.update(&said.reasoning, width, budget, |line| aside(line, how.theme));
         }
-        if left > 0 {
-            let percent = self.progress.done * 100 / said.text.len().max(1);
-            return vec![Line::styled(format!("… {percent} % laid out"), theme.quiet())];
-        }
-        self.progress.complete = true;
-        let mut tail = self.progress.lines.tail(self.how.width);
-        tail.truncate(MOST_LINES);
-        tail
+        self.text.update(&said.text, how.width, budget, |line| line);
+        self.is_complete = self.text.is_complete && (!how.unfolded || self.reasoning.is_complete);
     }
 }
 
-impl Progress {
-    fn new(theme: Theme) -> Self {
-        Self { lines: markdown::Lines::new(theme), done: 0, trace: String::new(), complete: false }
-    }
-
-    fn continues(&self, text: &str) -> bool {
-        text.get(..self.done).is_some_and(|rendered| rendered.ends_with(&self.trace))
-    }
-
-    fn go_on(
-        &mut self,
-        text: &str,
-        width: u16,
-        most: usize,
-        budget: &mut Budget,
-    ) -> Vec<Line<'static>> {
-        let mut made = Vec::new();
-        self.complete = false;
-        while self.done < text.len() && budget.bytes > 0 && made.len() < most {
-            let rest = text.get(self.done..).unwrap_or_default();
-            let end = (0..=rest.len().min(CHUNK)).rev().find(|end| rest.is_char_boundary(*end));
-            let piece = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-            self.lines.push(piece);
-            made.extend(self.lines.finished(width));
-            self.done += piece.len();
-            budget.bytes = budget.bytes.saturating_sub(piece.len());
-        }
-        let rendered = text.get(..self.done).unwrap_or_default();
-        let start = rendered.len().saturating_sub(TRACE);
-        let start = (start..=rendered.len()).find(|start| rendered.is_char_boundary(*start));
-        self.trace = rendered.get(start.unwrap_or(0)..).unwrap_or_default().to_owned();
-        made
-    }
+/// Reasoning is set apart from what was said.
+fn aside(line: Line<'static>, theme: Theme) -> Line<'static> {
+    let spans = line.spans.into_iter().map(|span| span.style(theme.quiet()));
+    Line::from(std::iter::once(Span::raw("  ")).chain(spans).collect::<Vec<Span<'static>>>())
 }
 
 fn heading(said: &Said, how: How) -> Vec<Line<'static>> {
@@ -218,20 +141,13 @@ fn heading(said: &Said, how: How) -> Vec<Line<'static>> {
     }
     let mut lines = vec![Line::from(spans)];
     if !said.reasoning.is_empty() {
-        lines.extend(reasoning(&said.reasoning, how));
+        let mark = if how.unfolded { "▾" } else { "▸" };
+        let long = match said.reasoning.len() {
+            ..=COUNTED => words::count(said.reasoning.split_whitespace().count(), "word"),
+            bytes => words::size(bytes),
+        };
+        lines.push(Line::styled(format!("{mark} reasoning, {long}"), theme.quiet()));
     }
-    lines
-}
-
-fn reasoning(text: &str, how: How) -> Vec<Line<'static>> {
-    let style = how.theme.quiet();
-    let long = words::count(text.split_whitespace().count(), "word");
-    if !how.unfolded {
-        return vec![Line::styled(format!("▸ reasoning, {long}"), style)];
-    }
-    let mut lines = vec![Line::styled(format!("▾ reasoning, {long}"), style)];
-    let wrapped = words::wrap(text, how.width.saturating_sub(2), MOST_LINES);
-    lines.extend(wrapped.into_iter().map(|line| Line::styled(format!("  {line}"), style)));
     lines
 }
 
@@ -249,7 +165,7 @@ fn remarks(said: &Said, theme: Theme) -> Vec<Line<'static>> {
 }
 
 fn notice(text: &str, how: How) -> Vec<Line<'static>> {
-    let wrapped = words::wrap(text, how.width.saturating_sub(2), MOST_LINES);
+    let wrapped = words::wrap(text, how.width.saturating_sub(2), NOTICE_LINES);
     let marks = std::iter::once("• ").chain(std::iter::repeat("  "));
     let lines = marks.zip(wrapped);
     lines.map(|(mark, line)| Line::styled(format!("{mark}{line}"), how.theme.quiet())).collect()
@@ -285,13 +201,16 @@ fn call(block: &Block, how: How) -> Vec<Line<'static>> {
         CallState::Pending | CallState::Other => "·",
         _ => "✗",
     };
-    let name = words::fit(&words::shown(&block.name), width / 2);
-    let used = 2 + name.width() + 2 + 2 + stands.width();
-    let about = words::fit(&words::call(&block.arguments), width.saturating_sub(used));
-    let gap = width.saturating_sub(2 + name.width() + 2 + about.width() + stands.width());
+    let agent = words::fit(&words::shown(&block.agent), width / 4);
+    let name = words::fit(&words::shown(&block.name), width / 3);
+    let fixed = 2 + agent.width() + 2 + name.width() + 2;
+    let room = width.saturating_sub(fixed + 2 + stands.width());
+    let about = words::fit(&words::call(&block.arguments), room);
+    let gap = width.saturating_sub(fixed + about.width() + stands.width());
     let tone = tone(block.state, theme);
     let mut lines = vec![Line::from(vec![
         Span::styled(format!("{mark} "), tone),
+        Span::styled(format!("{agent}  "), theme.agent(&block.agent)),
         Span::styled(format!("{name}  "), theme.strong()),
         Span::styled(about, theme.code()),
         Span::raw(" ".repeat(gap)),
@@ -328,18 +247,6 @@ fn output(block: &Block, width: usize, theme: Theme) -> Vec<Line<'static>> {
 fn start(line: &str) -> String {
     let end = (0..=line.len().min(4_000)).rev().find(|end| line.is_char_boundary(*end));
     words::shown(line.get(..end.unwrap_or(0)).unwrap_or_default().trim_end_matches('\r'))
-}
-
-fn size(bytes: usize) -> String {
-    const KILO: usize = 1_024;
-    const MEGA: usize = KILO * KILO;
-    if bytes < KILO {
-        format!("{bytes} bytes")
-    } else if bytes < MEGA {
-        format!("{} KB", bytes / KILO)
-    } else {
-        format!("{}.{} MB", bytes / MEGA, bytes % MEGA * 10 / MEGA)
-    }
 }
 
 /// Which entries have their reasoning shown.

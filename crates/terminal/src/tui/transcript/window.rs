@@ -3,7 +3,8 @@
 
 use ratatui::text::Line;
 
-use super::rendered::{Budget, How, Rendered};
+use super::laid::Budget;
+use super::rendered::{How, Rendered};
 use super::{Anchor, Slice, Transcript};
 use crate::conversation::Entry;
 
@@ -18,13 +19,19 @@ pub struct Row<'t> {
 }
 
 impl Transcript {
-    /// Decides what is on the screen, and renders as much of it as one frame can bear.
+    /// Decides what is on the screen of a new frame, and renders as much of it as one can bear.
     pub fn arrange(&mut self, width: u16, height: usize) {
         (self.width, self.height) = (width, height);
-        let mut budget = Budget::of_frame();
+        self.budget = Budget::of_frame();
+        self.settle();
+    }
+
+    /// Decides anew what is on the screen, with what is left of the frame's budget: however many keys are pressed before the
+    /// next frame, they cost no more than that together.
+    pub(super) fn settle(&mut self) {
         self.visible = match self.anchor.clone() {
-            Anchor::End => self.up_from_end(&mut budget),
-            Anchor::Top { id, line } => self.down_from(&id, line, &mut budget),
+            Anchor::End => self.up_from_end(),
+            Anchor::Top { id, line } => self.down_from(&id, line),
         };
         let entries = self.conversation.entries();
         let seen = self.visible.iter().filter_map(|slice| entries.get(slice.place));
@@ -34,20 +41,16 @@ impl Transcript {
         if self.cache.values().map(Rendered::height).sum::<usize>() > CACHED {
             self.cache.retain(|id, _| seen.contains(&id.as_str()));
         }
-        #[cfg(test)]
-        {
-            self.made = budget.made;
-        }
     }
 
-    fn up_from_end(&mut self, budget: &mut Budget) -> Vec<Slice> {
+    fn up_from_end(&mut self) -> Vec<Slice> {
         let mut left = self.height;
         let mut slices = Vec::new();
         for place in (0..self.conversation.entries().len()).rev() {
             if left == 0 {
                 break;
             }
-            let height = self.height_of(place, budget);
+            let height = self.height_of(place);
             let rows = height.min(left);
             slices.push(Slice { place, from: height - rows, rows });
             left -= rows;
@@ -56,11 +59,11 @@ impl Transcript {
         slices
     }
 
-    fn down_from(&mut self, id: &str, line: usize, budget: &mut Budget) -> Vec<Slice> {
+    fn down_from(&mut self, id: &str, line: usize) -> Vec<Slice> {
         let found = self.conversation.entries().iter().position(|entry| entry.id() == id);
         let Some(start) = found else {
             self.anchor = Anchor::End;
-            return self.up_from_end(budget);
+            return self.up_from_end();
         };
         let mut left = self.height;
         let mut slices = Vec::new();
@@ -70,7 +73,7 @@ impl Transcript {
             if left == 0 {
                 break;
             }
-            let height = self.height_of(place, budget);
+            let height = self.height_of(place);
             let rows = height.saturating_sub(from).min(left);
             slices.push(Slice { place, from: from.min(height), rows });
             left -= rows;
@@ -80,7 +83,7 @@ impl Transcript {
         // There is room below the end: the end is where they want to be.
         if left > 0 && is_whole {
             self.anchor = Anchor::End;
-            return self.up_from_end(budget);
+            return self.up_from_end();
         }
         slices
     }
@@ -92,7 +95,7 @@ impl Transcript {
     }
 
     /// Lines of an entry, as far as it is rendered.
-    pub(super) fn height_of(&mut self, place: usize, budget: &mut Budget) -> usize {
+    pub(super) fn height_of(&mut self, place: usize) -> usize {
         let entries = self.conversation.entries();
         let Some(entry) = entries.get(place) else {
             return 0;
@@ -110,7 +113,7 @@ impl Transcript {
         }
         match self.cache.get_mut(entry.id()) {
             Some(rendered) => {
-                rendered.update(entry, how, budget);
+                rendered.update(entry, how, &mut self.budget);
                 rendered.height()
             }
             None => 0,

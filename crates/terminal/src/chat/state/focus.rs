@@ -1,0 +1,209 @@
+//! Decides whether keys go to the message that is being written or to the question that is asked, and what they do there.
+//! Part of `state`. A key that was pressed for a message never decides anything, nor does one pressed before the question
+//! could be read; whoever pressed one that did nothing is told why.
+
+use std::time::{Duration, Instant};
+
+use agent_world_client::wire::{Decision, Reach};
+use crossterm::event::{KeyCode, KeyEvent};
+
+use super::State;
+use crate::chat::effect::Effect;
+use crate::deciding::{Deciding, Outcome};
+
+/// Whoever types goes on typing for this long after each key, whatever comes up meanwhile.
+const TYPING: Duration = Duration::from_millis(700);
+
+/// Where keys go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Focus {
+    Composer,
+    Question,
+}
+
+/// Why a key at a question did nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untaken {
+    /// The question had only just come up.
+    TooSoon,
+    /// The key is no answer.
+    NoAnswer,
+}
+
+impl State {
+    /// The question that is shown, with its number among all that wait.
+    pub fn question(&self) -> Option<(&Deciding, usize)> {
+        self.waiting.shown()
+    }
+
+    /// Where the next key goes.
+    pub fn focus(&self, now: Instant) -> Focus {
+        let question = self.question().map(|(question, _)| question);
+        let is_typed_into = question.is_some_and(Deciding::is_typing);
+        // What was on the screen when the key was pressed is what counts: there was a question, or there was none.
+        let has_question = self.on_screen.is_some();
+        let rests = self.composer.is_empty() && self.rests(now);
+        match has_question && (self.answering || is_typed_into || rests) {
+            true => Focus::Question,
+            false => Focus::Composer,
+        }
+    }
+
+    /// Whether a message is half written beside the question.
+    pub fn has_draft(&self) -> bool {
+        !self.composer.is_empty()
+    }
+
+    pub fn untaken(&self) -> Option<Untaken> {
+        self.untaken
+    }
+
+    fn rests(&self, now: Instant) -> bool {
+        self.typed_at.is_none_or(|at| now.saturating_duration_since(at) >= TYPING)
+    }
+
+    /// Whether a question is about to be drawn for the first time. Keys that are there already are read before.
+    pub fn comes_up(&self) -> bool {
+        let next = self.question().map(|(question, _)| &question.approval.id);
+        next.is_some() && next != self.on_screen.as_ref()
+    }
+
+    /// Notes which question the next picture holds.
+    pub fn look(&mut self, now: Instant) {
+        if self.composer.is_empty() && self.rests(now) {
+            self.waiting.look_somewhere();
+        }
+        let shown = self.question().map(|(question, _)| question.approval.id.clone());
+        if shown == self.on_screen {
+            return;
+        }
+        self.on_screen = shown;
+        self.is_drawn = false;
+        self.answering = false;
+        self.untaken = None;
+        // However long it waited to be drawn, its keys are not offered before they count.
+        if let Some(question) = self.waiting.shown_mut() {
+            question.shown_again(now);
+        }
+    }
+
+    /// The picture is on the screen: from now on its question can be read, and a little later answered.
+    pub fn was_drawn(&mut self, now: Instant) {
+        let was_drawn = std::mem::replace(&mut self.is_drawn, true);
+        if let Some(question) = self.waiting.shown_mut().filter(|_| !was_drawn) {
+            question.shown_again(now);
+        }
+    }
+
+    /// Something changes with time alone: the screen is to be drawn again soon.
+    pub fn is_restless(&self, now: Instant) -> bool {
+        let question = self.question().map(|(question, _)| question);
+        let is_fresh = question.is_some_and(|question| question.is_fresh(now));
+        let waits = question.is_some() && self.composer.is_empty() && !self.rests(now);
+        !self.running.is_empty() || is_fresh || waits
+    }
+
+    /// Hands the keys to the question that is on the screen, if there is one.
+    pub(super) fn go_to_question(&mut self) {
+        self.answering = self.on_screen.is_some();
+    }
+
+    pub fn paste(&mut self, text: &str, now: Instant) {
+        let asks = self.focus(now) == Focus::Question;
+        match self.waiting.shown_mut().filter(|question| asks && question.is_typing()) {
+            Some(question) => {
+                question.paste(text);
+            }
+            // What is pasted is never an answer, so that it can only be meant for a message.
+            None => {
+                self.answering = false;
+                self.typed_at = Some(now);
+                self.composer.paste(text);
+            }
+        }
+    }
+
+    pub(super) fn decide(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
+        let has_draft = self.has_draft();
+        let Some(question) = self.waiting.shown_mut() else {
+            return Vec::new();
+        };
+        let leaves = matches!(key.code, KeyCode::Esc | KeyCode::Tab | KeyCode::BackTab);
+        if has_draft && leaves && question.is_choosing() {
+            self.answering = false;
+            self.untaken = None;
+            return Vec::new();
+        }
+        let is_seen = self.is_drawn && self.on_screen.as_ref() == Some(&question.approval.id);
+        // Both begin a message or a command, and are no answer to anything.
+        let begins = matches!(key.code, KeyCode::Char('/' | '@')) && question.is_choosing();
+        if begins && !has_draft {
+            self.untaken = None;
+            return self.write(key, now);
+        }
+        let is_early = !question.is_typing() && (!is_seen || question.is_unread(now));
+        let outcome = match is_seen {
+            true => question.key_at(key, now),
+            false => Outcome::Nothing,
+        };
+        match outcome {
+            Outcome::Decided(decision) => self.decided(*decision),
+            Outcome::Later => {
+                self.waiting.put_off();
+                self.answering = false;
+                self.note("it waits; /approvals asks again");
+                Vec::new()
+            }
+            Outcome::Redraw => {
+                self.untaken = None;
+                Vec::new()
+            }
+            Outcome::Nothing => {
+                let went = match key.code {
+                    KeyCode::Tab | KeyCode::Right | KeyCode::Down => self.waiting.step(true),
+                    KeyCode::BackTab | KeyCode::Left | KeyCode::Up => self.waiting.step(false),
+                    _ => false,
+                };
+                if went {
+                    return self.went(now);
+                }
+                let is_meant = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter | KeyCode::Esc);
+                let why = if is_early { Untaken::TooSoon } else { Untaken::NoAnswer };
+                self.untaken = is_meant.then_some(why);
+                Vec::new()
+            }
+        }
+    }
+
+    fn decided(&mut self, decision: Decision) -> Vec<Effect> {
+        let Some((question, _)) = self.waiting.shown() else {
+            return Vec::new();
+        };
+        let approval = question.approval.id.clone();
+        let suggestion =
+            decision.suggestion.and_then(|place| question.approval.suggested_matches.get(place));
+        let mut count = None;
+        if let (Some(Reach::Session | Reach::Always), Some(suggestion)) =
+            (decision.scope, suggestion)
+        {
+            self.permitted.insert(approval.clone(), suggestion.label.clone());
+            count = Some(Effect::CountReleased { approval: approval.clone(), after: self.known });
+        }
+        self.waiting.send(&approval);
+        self.answering = false;
+        self.untaken = None;
+        let decide = Effect::Decide { approval, decision: Box::new(decision) };
+        std::iter::once(decide).chain(count).collect()
+    }
+
+    // Whoever goes to a question knows that it comes; what it says is still to be read.
+    fn went(&mut self, now: Instant) -> Vec<Effect> {
+        if let Some(next) = self.waiting.shown_mut() {
+            next.shown_again(now);
+            self.on_screen = Some(next.approval.id.clone());
+            self.is_drawn = false;
+            self.untaken = None;
+        }
+        Vec::new()
+    }
+}

@@ -1,0 +1,151 @@
+//! Tests of writing: commands, completion, and a text of its own for every chat.
+
+use super::message::{Effect, Message};
+use super::stage::{NARROW, Stage, WIDE, chat, world};
+use super::state::{Focus, Overlay};
+
+fn here() -> (String, String) {
+    ("demo".to_owned(), "chat_1".to_owned())
+}
+
+#[test]
+fn what_was_begun_stays_with_its_chat() {
+    let mut stage = Stage::at_work(WIDE);
+    stage.type_in("for the first");
+    stage.press("esc c down enter i");
+    stage.hides("for the first");
+    stage.type_in("for the second");
+    stage.press("esc c up enter");
+    stage.shows("> for the first");
+    stage.press("c down enter");
+    stage.shows("> for the second");
+}
+
+#[test]
+fn what_was_begun_before_anything_was_there_goes_along() {
+    let mut stage = Stage::new(NARROW);
+    stage.type_in("early");
+    stage.tell(Message::Following(1_600));
+    stage.tell(Message::Worlds(vec![world("demo", "Demo")]));
+    let chats = vec![chat("chat_1", "demo", "New Chat", "2026-11-16T10:00:00Z")];
+    stage.tell(Message::Chats { world: "demo".to_owned(), chats });
+    stage.shows("> early");
+}
+
+#[test]
+fn what_could_not_be_sent_comes_back_to_its_own_chat() {
+    let mut stage = Stage::at_work(WIDE);
+    stage.type_in("too long");
+    stage.press("enter esc c down enter");
+    let why = "the text is too long".to_owned();
+    stage.tell(Message::NotPosted { key: "tui-n-1".to_owned(), why });
+    stage.hides("> too long");
+    stage.press("c up enter");
+    stage.shows("> too long");
+}
+
+#[test]
+fn control_u_clears_to_the_start_of_the_line() {
+    let mut stage = Stage::first_start(NARROW);
+    stage.type_in("one");
+    stage.press("alt-enter");
+    stage.type_in("two");
+    stage.press("ctrl-u");
+    stage.shows("> one");
+    stage.hides("two");
+}
+
+#[test]
+fn tab_completes_agents_and_commands() {
+    let mut stage = Stage::first_start(NARROW);
+    stage.type_in("@b");
+    stage.press("tab");
+    stage.shows("> @bob");
+    stage.press("ctrl-u");
+    stage.type_in("/re");
+    stage.press("tab");
+    stage.shows("/retry   takes a failed turn up again");
+    stage.shows("/rename  names this chat");
+    stage.press("esc");
+    assert_eq!(stage.state.focus, Focus::Composer, "only the candidates are gone");
+    stage.hides("/rename  names");
+    stage.press("tab down enter");
+    stage.shows("> /rename");
+    stage.type_in("xyz");
+    stage.press("tab");
+    stage.shows("nothing to complete");
+    assert_eq!(stage.state.focus, Focus::Composer);
+}
+
+#[test]
+fn commands_lead_to_the_same_as_in_a_chat() {
+    let mut stage = Stage::at_work(WIDE);
+    let (world, chat) = here();
+    let mut say = |text: &str| {
+        stage.state.focus = Focus::Composer;
+        stage.type_in(text);
+        stage.press("enter")
+    };
+    assert_eq!(say("/retry"), [Effect::Retry { world: world.clone(), chat: chat.clone() }]);
+    let title = "A better name".to_owned();
+    let rename = Effect::Rename { world: world.clone(), chat: chat.clone(), title };
+    assert_eq!(say("/rename A better name"), [rename]);
+    let agent = Some("bob".to_owned());
+    let stop = Effect::Stop { world: world.clone(), chat: chat.clone(), agent };
+    assert_eq!(say("/stop @bob"), [stop]);
+    assert_eq!(say("/policy"), [Effect::ShowPolicy { world: world.clone(), chat: chat.clone() }]);
+    assert_eq!(say("/new"), [Effect::CreateChat(world.clone())]);
+    let message = "msg_2".to_owned();
+    assert_eq!(say("/fork"), [Effect::Fork { world: world.clone(), chat: chat.clone(), message }]);
+    assert!(
+        matches!(say("//etc is a folder").as_slice(), [Effect::Post { text, .. }] if text == "/etc is a folder")
+    );
+    assert_eq!(say("/approvals"), []);
+    assert_eq!(stage.state.focus, Focus::Inbox);
+}
+
+#[test]
+fn what_is_no_command_is_neither_sent_nor_lost() {
+    let mut stage = Stage::first_start(NARROW);
+    stage.type_in("/nonsense here");
+    assert_eq!(stage.press("enter"), []);
+    stage.shows("there is no such command; /help lists them");
+    stage.shows("> /nonsense here");
+}
+
+#[test]
+fn a_message_is_said_anew() {
+    let mut stage = Stage::at_work(NARROW);
+    stage.type_in("/edit");
+    assert_eq!(stage.press("enter"), []);
+    stage.shows("> How much disk space is left?");
+    stage.type_in(" Now?");
+    let (world, chat) = here();
+    let text = "How much disk space is left? Now?".to_owned();
+    let edit = Effect::Edit { world, chat, message: "msg_1".to_owned(), text };
+    assert_eq!(stage.press("enter"), [edit]);
+    let (text, why) = ("How much?".to_owned(), "the message is gone".to_owned());
+    stage.tell(Message::NotEdited { chat: "chat_1".to_owned(), text, why });
+    stage.shows("> How much?");
+    stage.press("ctrl-u");
+    stage.type_in("/edit");
+    stage.press("enter esc");
+    stage.shows("i to write");
+}
+
+#[test]
+fn answers_to_commands_are_read_over_everything_else() {
+    let mut stage = Stage::at_work(NARROW);
+    stage.type_in("/agents");
+    stage.press("enter");
+    stage.shows("Agents of Demo");
+    stage.shows("@bob  Bob (no model)");
+    stage.press("esc");
+    let text = "{\n  \"rules\": []\n}".to_owned();
+    stage.tell(Message::Told { title: "Policy".to_owned(), text });
+    stage.shows("\"rules\": []");
+    stage.press("esc");
+    stage.type_in("/help");
+    stage.press("enter");
+    assert!(matches!(stage.state.overlay, Some(Overlay::Help)));
+}
