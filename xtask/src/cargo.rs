@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 
 use crate::report::Outcome;
 
+/// Whether the web page is built: see `crates/web/build.rs`.
+const PAGE: &str = "AGENT_WORLD_WEB";
+
 /// Runs cargo with arguments separated by spaces; none of ours contains one.
 pub fn cargo(arguments: &str) -> Result<Outcome, String> {
     cargo_with(arguments, &[])
@@ -40,6 +43,10 @@ pub fn has_subcommand(name: &str) -> bool {
 pub fn command(arguments: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments.split_whitespace());
+    // What is checked is all there is: a build without the page would pass without it.
+    if env::var_os(PAGE).is_none() {
+        command.env(PAGE, "require");
+    }
     if let Some(root) = Path::new(env!("CARGO_MANIFEST_DIR")).parent() {
         command.current_dir(root);
     }

@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn lock_files_name_everything_and_no_registry() {
-        for folder in crate::mcp::FOLDERS.iter().chain([&crate::clients::FOLDER]) {
+        let of_page = crate::page::FOLDERS;
+        for folder in crate::mcp::FOLDERS.iter().chain([&crate::clients::FOLDER]).chain(of_page) {
             let folder = root().join(folder);
             let lock = fs::read_to_string(folder.join("package-lock.json"));
             let lock = lock.expect("there is a lock file");

@@ -7,6 +7,7 @@ mod clients;
 mod installed;
 mod mcp;
 mod packages;
+mod page;
 mod planted;
 mod report;
 mod suite;
@@ -24,7 +25,8 @@ Commands:
           the tests need (as root; otherwise prints the command and fails) and the MCP servers and
           clients that they start (npm, pip; into the target folder), checks formatting,
           lints and, where cargo-deny is installed, dependency policy; runs all tests, with
-          cargo-nextest where it is installed, and the heavy proofs with optimised code;
+          cargo-nextest where it is installed, the web page in a real browser, and the heavy
+          proofs with optimised code;
           plants bugs in a copy and expects the simulation to notice; builds examples and
           checks benches
   lint    The formatting, lint and dependency policy checks of `test`

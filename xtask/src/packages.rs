@@ -7,8 +7,10 @@ use std::process::{Command, Output};
 use crate::report::Outcome;
 
 /// (package, what the tests need it for)
-pub const REQUIRED: &[(&str, &str)] =
-    &[("bubblewrap", "the sandbox with namespaces, which is also tested without them")];
+pub const REQUIRED: &[(&str, &str)] = &[
+    ("bubblewrap", "the sandbox with namespaces, which is also tested without them"),
+    ("chromium", "the web page in a browser"),
+];
 
 const UPDATE: &str = "apt-get update";
 const INSTALL: &str = "apt-get install --yes --no-install-recommends";

@@ -121,6 +121,10 @@ fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
             fs::create_dir_all(&to)?;
             for entry in fs::read_dir(&from)? {
                 let entry = entry?;
+                // The page's packages are not built with.
+                if entry.file_name() == "node_modules" {
+                    continue;
+                }
                 left.push((entry.path(), to.join(entry.file_name())));
             }
         } else {

@@ -5,6 +5,7 @@ use crate::cargo::{cargo, cargo_with, has_subcommand};
 use crate::clients;
 use crate::mcp;
 use crate::packages;
+use crate::page;
 use crate::planted::{BUGS, is_noticed};
 use crate::report::{Failed, Outcome, Report};
 
@@ -42,6 +43,8 @@ pub fn test(report: &mut Report) -> Result<(), Failed> {
     } else {
         report.step("tests", || with_installed("test --workspace --locked"))?;
     }
+    report.step("web page", page::check)?;
+    report.step("web page in a browser", page::in_a_browser)?;
     // Once more for its words: how many recorded exchanges were replayed, or left out where there are none.
     report.step("recorded exchanges", || {
         cargo("test --workspace --test corpus --locked -- --nocapture")

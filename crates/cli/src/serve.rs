@@ -66,7 +66,7 @@ pub async fn run(data: DataFolder, wanted: Serve) -> Result<Exit> {
     }
     tracing::info!(target: SERVER, %url, data = %data.path().display(), "started");
     if wanted.open {
-        open_browser(&format!("{url}/docs"));
+        open_browser(&format!("{url}/"));
     }
     let failed = tokio::select! {
         _ = signals.next() => None,
@@ -204,6 +204,7 @@ fn welcome(
     let usual = DataFolder::locate(None).is_ok_and(|usual| usual.path() == data.path());
     let same = if usual { String::new() } else { format!(" --data {folder}") };
     let lines = [
+        ("page", format!("{url}/")),
         ("interface", format!("{url}/docs")),
         ("data", folder.to_string()),
         ("models", models(settings)),

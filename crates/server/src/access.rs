@@ -5,6 +5,8 @@ mod identify;
 mod origin;
 mod register;
 mod routes;
+mod sessions;
+mod signing_in;
 pub mod tokens;
 
 use std::ops::Deref;
@@ -20,6 +22,8 @@ pub(crate) use identify::{Identity, identify};
 pub use register::Clock;
 pub(crate) use register::{Pass, Register};
 pub(crate) use routes::routes;
+pub(crate) use sessions::Sessions;
+pub(crate) use signing_in::PATH as SESSION;
 
 /// What a token's holder may do; each role may do what those before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]

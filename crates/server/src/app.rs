@@ -10,7 +10,7 @@ use agent_world_runtime::tools::mcp;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Access, Clock, Register};
+use crate::access::{Access, Clock, Register, Sessions};
 use crate::events::Hub;
 use crate::idempotency::UnderWay;
 use crate::limits::{Gate, Limits};
@@ -44,6 +44,7 @@ pub(crate) struct App {
     pub engine: Engine,
     pub access: Access,
     pub register: Register,
+    pub sessions: Sessions,
     pub gate: Gate,
     pub workspace: Option<PathBuf>,
     pub data_folder: Option<PathBuf>,
@@ -71,6 +72,7 @@ impl App {
         let events = Hub::new(engine.clone(), stopping.clone());
         Self {
             register: Register::new(Arc::clone(engine.store()), options.clock),
+            sessions: Sessions::default(),
             gate: Gate::new(options.limits),
             engine,
             access: options.access,
@@ -94,6 +96,11 @@ impl App {
     /// Notes where the server listens. The first one stays.
     pub fn listens_on(&self, address: SocketAddr) {
         self.address.get_or_init(|| address);
+    }
+
+    /// Whether people are known to reach it over encrypted connections.
+    pub fn is_public_over_https(&self) -> bool {
+        self.public_url.as_ref().is_some_and(|url| url.starts_with("https://"))
     }
 
     /// A path as somebody outside finds it; the bare path where it is not known how the server is reached.

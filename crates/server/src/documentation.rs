@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{HeaderName, header};
-use axum::response::{Html, Redirect};
+use axum::response::Html;
 use axum::routing::get;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
@@ -16,6 +16,7 @@ use utoipa::openapi::tag::Tag;
 use utoipa::openapi::{Content, OpenApi as Document, Ref, RefOr, Response, Server};
 use utoipa::{Modify, OpenApi};
 
+use crate::access::SESSION;
 use crate::app::App;
 use crate::problem::Problem;
 
@@ -114,7 +115,7 @@ fn least_role(method: &str, path: &str) -> &'static str {
         "member"
     } else if of_admins.iter().any(|start| path.starts_with(start)) || path.ends_with("/export") {
         "admin"
-    } else if method == "GET" || path.ends_with("/policy/test") || path.ends_with("/policy/diff") {
+    } else if method == "GET" || reads(path) {
         "viewer"
     } else if of_approvers.iter().any(|part| path.contains(part)) {
         "approver"
@@ -125,9 +126,14 @@ fn least_role(method: &str, path: &str) -> &'static str {
     }
 }
 
+/// What is sent as a body and changes nothing.
+fn reads(path: &str) -> bool {
+    path.ends_with("/policy/test") || path.ends_with("/policy/diff") || path == "/api/render"
+}
+
 fn complete_operation(method: &str, path: &str, operation: &mut Operation) {
     let of_resources = path.starts_with("/api/") || path.starts_with("/v1/") || path == "/metrics";
-    if of_resources {
+    if of_resources && path != SESSION {
         let role = least_role(method, path);
         operation.security = Some(vec![SecurityRequirement::new("bearer", [role])]);
     }
@@ -222,8 +228,6 @@ pub(crate) fn routes(document: &Document) -> Router<Arc<App>> {
     let read = move || async move { (guarded, Html(html)) };
     let styled = || async { ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], page::STYLE) };
     Router::new()
-        // There is nothing else to look at yet.
-        .route("/", get(|| async { Redirect::temporary("/docs") }))
         .route("/openapi.json", get(described))
         .route("/docs", get(read))
         .route("/docs/style.css", get(styled))

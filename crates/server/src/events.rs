@@ -15,6 +15,7 @@ mod facts;
 mod follow;
 mod frame;
 mod hub;
+mod live;
 mod mailbox;
 mod number;
 mod page;
@@ -38,12 +39,13 @@ use crate::access::Viewer;
 use crate::app::App;
 use crate::extract::{Path, Query};
 use crate::problem::Problem;
+use crate::rendering::Render;
 use crate::wire as shared;
 
 pub(crate) use hub::Hub;
 
 use number::Number;
-use wire::{Event, Types};
+use wire::{Event, Form, Types, Wish};
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -72,6 +74,9 @@ struct Wanted {
     limit: Option<usize>,
     /// Only these: some of `message`, `stream`, `tool`, `approval`, `activity`, `system` and `crud`, separated by commas.
     types: Option<String>,
+    /// With `html`, messages have their text as HTML, too, and pieces of replies the `blocks` that have changed.
+    #[param(inline)]
+    render: Option<Render>,
 }
 
 /// What happens in a chat.
@@ -173,6 +178,7 @@ async fn answer(
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
     let types = wanted.types.as_deref().map_or(Ok(Types::ALL), Types::read)?;
+    let wish = Wish { types, form: Form::of(wanted.render) };
     let last_seen = last_seen(headers)?.or(wanted.after);
     let is_stream = wants_stream(headers);
     if wanted.before.is_some() && (last_seen.is_some() || is_stream) {
@@ -181,14 +187,14 @@ async fn answer(
     }
     let after = last_seen.map_or(Number::START, Number);
     if is_stream {
-        return follow::follow(&app.events, topic, types, after).await;
+        return follow::follow(&app.events, topic, wish, after).await;
     }
     topic.check(app.events.store()).await?;
     if let Some(before) = wanted.before {
         let (before, limit) = (Number(before), shared::limit(wanted.limit));
-        return backwards::read(&app.events, &topic, types, before, limit).await;
+        return backwards::read(&app.events, &topic, wish, before, limit).await;
     }
-    page::read(&app.events, &topic, types, after, shared::limit(wanted.limit)).await
+    page::read(&app.events, &topic, wish, after, shared::limit(wanted.limit)).await
 }
 
 /// What a stream or a page is about.

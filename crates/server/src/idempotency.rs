@@ -21,7 +21,7 @@ use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{self, OpenApi, RefOr, Required};
 
-use crate::access::Principal;
+use crate::access::{Principal, SESSION};
 use crate::app::App;
 use crate::problem::Problem;
 use body::Reading;
@@ -141,7 +141,8 @@ fn name(request: &Request) -> Result<Option<String>, Problem> {
 }
 
 fn is_ours(path: &str) -> bool {
-    path.starts_with("/api/") || path.starts_with("/v1/")
+    // Signing in twice is harmless, and its answer is for one browser.
+    (path.starts_with("/api/") && path != SESSION) || path.starts_with("/v1/")
 }
 
 /// An answer that says nothing about the request but that it cannot have a key: what is sent in its place may have the

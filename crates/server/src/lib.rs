@@ -14,8 +14,10 @@ mod idempotency;
 mod limits;
 mod listen;
 mod operations;
+mod page;
 mod problem;
 mod queries;
+mod rendering;
 mod responses;
 mod routes;
 mod secrets;
@@ -51,12 +53,15 @@ impl Server {
         Self { app: Arc::new(App::new(engine, options)) }
     }
 
-    /// All routes, to be mounted. Whoever serves them otherwise than by [`Server::serve`] asks [`Server::may_listen`]
-    /// first, and bounds connections and the time that headers may take.
+    /// The interface without the web page, to be mounted beside what a program has of its own. Whoever serves it otherwise
+    /// than by [`Server::serve`] asks [`Server::may_listen`] first, and bounds connections and the time that headers may take.
     pub fn router(&self) -> Router {
-        let (routes, mut document) = described().split_for_parts();
-        documentation::complete(&mut document);
-        self.layered(routes.merge(documentation::routes(&document)))
+        self.layered(interface())
+    }
+
+    /// The interface and the web page, which has the addresses that people see.
+    pub fn site(&self) -> Router {
+        self.layered(interface().merge(page::routes()))
     }
 
     /// All routes, for somebody whom the program that calls it knows: nobody is asked for a token, and nothing is counted
@@ -120,12 +125,19 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     document
 }
 
+fn interface() -> Router<Arc<App>> {
+    let (routes, mut document) = described().split_for_parts();
+    documentation::complete(&mut document);
+    routes.merge(documentation::routes(&document))
+}
+
 fn described() -> OpenApiRouter<Arc<App>> {
     let mut routes = OpenApiRouter::with_openapi(documentation::outline())
         .merge(operations::routes())
         .merge(access::routes())
         .merge(routes::all())
         .merge(events::routes())
+        .merge(rendering::routes())
         .merge(responses::routes())
         .merge(transfer::routes())
         .merge(webhook::routes());

@@ -22,6 +22,11 @@ use crate::problem::Problem;
 use bucket::Buckets;
 pub(crate) use slow::TooSlow;
 
+/// Attempts to sign in from one address at once, and after that in a second. Nobody guesses a token; a log should not fill
+/// with those who try.
+const SIGN_INS: u32 = 20;
+const SIGN_INS_PER_SECOND: f64 = 0.5;
+
 /// How much a server takes. The defaults suit a machine that other things run on, too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -85,6 +90,8 @@ pub(crate) struct Gate {
     requests: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     writes: Buckets,
+    /// By address: attempts to sign in.
+    pub sign_ins: Buckets,
 }
 
 impl Gate {
@@ -93,6 +100,7 @@ impl Gate {
             requests: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
             streams: Arc::new(Semaphore::new(limits.streams.min(Semaphore::MAX_PERMITS))),
             writes: Buckets::new(limits.writes_per_second, limits.write_burst),
+            sign_ins: Buckets::new(SIGN_INS_PER_SECOND, SIGN_INS),
             limits,
         }
     }
@@ -229,9 +237,9 @@ pub(crate) async fn pace(State(app): State<Arc<App>>, request: Request, next: Ne
     next.run(request).await
 }
 
-fn too_fast(name: &str, wait: Duration) -> Response {
+pub(crate) fn too_fast(name: &str, wait: Duration) -> Response {
     let seconds = wait.as_secs_f64().ceil().clamp(1.0, 3_600.0);
-    let detail = format!("{name} changes things faster than this server allows; wait {seconds} s");
+    let detail = format!("{name} does this faster than this server allows; wait {seconds} s");
     let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
     let mut response = problem.into_response();
     if let Ok(value) = HeaderValue::from_str(&seconds.to_string()) {

@@ -69,7 +69,7 @@ impl Server {
     /// Serves and delivers webhooks until [`Server::stopping`] is cancelled; then lets requests under way finish, and ends
     /// streams. Returns when no connection is left.
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
-        let router = self.router();
+        let router = self.site();
         let address = listener.local_addr()?;
         self.may_listen(address).await?;
         self.app.listens_on(address);

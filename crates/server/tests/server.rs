@@ -26,6 +26,8 @@ mod events;
 mod mcp_servers;
 #[path = "server/operations.rs"]
 mod operations;
+#[path = "server/page.rs"]
+mod page;
 #[path = "server/policy.rs"]
 mod policy;
 #[path = "server/queries.rs"]
@@ -46,6 +48,8 @@ mod responses_stage;
 mod responses_stored;
 #[path = "server/roles.rs"]
 mod roles;
+#[path = "server/sessions.rs"]
+mod sessions;
 #[path = "server/settings_stage.rs"]
 mod settings_stage;
 #[path = "server/transfer.rs"]

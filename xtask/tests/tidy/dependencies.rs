@@ -33,6 +33,8 @@ const RUNTIME: &str = "agent-world-runtime";
 const SERVER: &str = "agent-world-server";
 const CLIENT: &str = "agent-world-client";
 const TERMINAL: &str = "agent-world-terminal";
+const WEB: &str = "agent-world-web";
+const RENDER: &str = "agent-world-render";
 const CLI: &str = "agent-world";
 
 /// Which of the workspace's packages each may use. In its tests a package may also use itself, and a client a real server.
@@ -42,7 +44,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (LLM, &[CORE]),
     (TOOLS, &[CORE]),
     (RUNTIME, &[CORE, STORE, LLM, TOOLS]),
-    (SERVER, &[CORE, RUNTIME]),
+    (WEB, &[]),
+    (RENDER, &[]),
+    (SERVER, &[CORE, RUNTIME, RENDER, WEB]),
     (CLIENT, &[]),
     (TERMINAL, &[CORE, CLIENT]),
     (CLI, &[CORE, STORE, LLM, TOOLS, RUNTIME, SERVER, CLIENT, TERMINAL]),

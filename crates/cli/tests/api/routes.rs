@@ -61,6 +61,11 @@ const TOUR: &[Stop] = &[
     stop("GET /readyz", 200),
     stop("GET /metrics", 200),
     stop("GET /api/me", 200),
+    stop("GET /api/session", 200),
+    // Nobody has made a token yet.
+    stop("POST /api/session", 409).sends(r#"{"token": "awt_none"}"#),
+    stop("DELETE /api/session", 204),
+    stop("POST /api/render", 200).sends(r#"{"text": "*Well*, @ada?"}"#),
     stop("POST /api/worlds", 201)
         .sends(r#"{"name": "Lab", "agents": [{"id": "ada", "model": "openai/scripted"}, {"id": "bob", "model": "openai/scripted"}]}"#)
         .keeps(&[("world", "/id")]),

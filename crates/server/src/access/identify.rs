@@ -1,4 +1,5 @@
-//! Decides who is asking, before any route is taken: by a token or, where there are none, by being at this machine.
+//! Decides who is asking, before any route is taken: by a token, by a session that began with one or, where there are none,
+//! by being at this machine.
 //! A layer around every route. Never decides what somebody may do: routes name the role they need.
 
 use std::pin::Pin;
@@ -13,11 +14,11 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::origin::{self, Showing};
 use super::register::{Known, Pass};
-use super::tokens;
-use super::{Principal, Proof};
+use super::{Principal, Proof, SESSION, sessions, tokens};
 use crate::app::App;
 use crate::held::{self, Kind};
 use crate::listen::{Link, Reach};
+use crate::page;
 use crate::problem::Problem;
 
 /// How often an open stream asks whether its reader may still read.
@@ -82,9 +83,22 @@ async fn admit(app: &App, parts: &Parts) -> Result<Option<Identity>, Problem> {
         let principal = app.access.local.clone();
         return Ok(Some(Identity { principal, pass: Pass::Local }));
     }
-    match holder(app, &known, parts) {
+    let is_browser =
+        !parts.headers.contains_key(header::AUTHORIZATION) && sessions::has_cookie(&parts.headers);
+    let found = match is_browser {
+        true => signed_in(app, &known, parts),
+        false => holder(app, &known, parts),
+    };
+    match found {
         Ok(identity) => Ok(Some(identity)),
         Err(_) if showing == Showing::Public => Ok(None),
+        // Whoever signs in has no session yet, or one that is of no use.
+        Err(_) if parts.uri.path() == SESSION && parts.method == Method::POST => Ok(None),
+        Err(problem)
+            if parts.uri.path() == SESSION && problem.status() == StatusCode::UNAUTHORIZED =>
+        {
+            Ok(None)
+        }
         Err(problem) => Err(problem),
     }
 }
@@ -119,6 +133,24 @@ fn holder(app: &App, known: &Known, parts: &Parts) -> Result<Identity, Problem> 
     Ok(Identity { principal, pass: Pass::Token(fingerprint) })
 }
 
+/// Whoever has signed in may do what the token may that it was done with.
+fn signed_in(app: &App, known: &Known, parts: &Parts) -> Result<Identity, Problem> {
+    let now = app.register.now();
+    let session = app.sessions.find(&parts.headers, now);
+    let found = session.and_then(|session| {
+        let token = known.holder(&session.token).filter(|token| !token.is_expired(now))?;
+        Some((session, token))
+    });
+    let Some((session, token)) = found else {
+        let detail = "the session has ended, or its token was revoked; sign in again";
+        return Err(Problem::unauthorized(detail));
+    };
+    sessions::check_csrf(parts, &session.csrf)?;
+    app.register.note_use(session.token);
+    let principal = Principal { name: token.name.clone(), role: token.role, proof: Proof::Token };
+    Ok(Identity { principal, pass: Pass::Session { key: session.key, token: session.token } })
+}
+
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, text) = value.trim().split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(text.trim())
@@ -146,9 +178,9 @@ fn check_query(uri: &Uri) -> Result<(), Problem> {
 
 /// What tells nothing about anybody's worlds needs no token.
 fn showing(method: &Method, path: &str) -> Showing {
-    let is_public = matches!(path, "/" | "/healthz" | "/readyz" | "/docs" | "/openapi.json")
+    let is_public = matches!(path, "/healthz" | "/readyz" | "/docs" | "/openapi.json")
         || path.starts_with("/docs/")
-        || path.starts_with("/assets/");
+        || page::is_of_page(path);
     let only_reads = matches!(*method, Method::GET | Method::HEAD);
     if is_public && only_reads { Showing::Public } else { Showing::Private }
 }
@@ -189,7 +221,11 @@ async fn unwelcome(app: Arc<App>, pass: Pass, ends_with_server: bool) {
             () = &mut stopped => return,
             () = tokio::time::sleep(RECHECK) => {}
         }
-        if !app.register.still_allows(pass).await {
+        let is_signed_out = match pass {
+            Pass::Session { key, .. } => !app.sessions.has(&key, app.register.now()),
+            Pass::Local | Pass::Token(_) => false,
+        };
+        if is_signed_out || !app.register.still_allows(pass).await {
             return;
         }
     }

@@ -66,6 +66,11 @@ pub(crate) enum Pass {
     /// There are no tokens, and they are at this machine.
     Local,
     Token(Fingerprint),
+    /// They have signed in with that token.
+    Session {
+        key: Fingerprint,
+        token: Fingerprint,
+    },
 }
 
 impl Register {
@@ -197,10 +202,14 @@ impl Known {
         self.by_fingerprint.get(&fingerprint).map(|entry| (&entry.token, fingerprint))
     }
 
+    pub fn holder(&self, fingerprint: &Fingerprint) -> Option<&Token> {
+        self.by_fingerprint.get(fingerprint).map(|entry| &entry.token)
+    }
+
     fn allows(&self, pass: Pass, now: Timestamp) -> bool {
         match pass {
             Pass::Local => !self.any,
-            Pass::Token(fingerprint) => {
+            Pass::Token(fingerprint) | Pass::Session { token: fingerprint, .. } => {
                 let entry = self.by_fingerprint.get(&fingerprint);
                 entry.is_some_and(|entry| !entry.token.is_expired(now))
             }

@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::tokens::{self, Issued, Last, Left, Refusal, Token, Wanted};
-use super::{Admin, Identity, Pass, Role, Viewer};
+use super::{Admin, Identity, Pass, Role, Viewer, signing_in};
 use crate::app::App;
 use crate::extract::{Body, Query};
 use crate::listen::{Link, Reach};
@@ -22,7 +22,11 @@ use crate::problem::Problem;
 use crate::wire::{Page, Paging};
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(me)).routes(routes!(list, create)).routes(routes!(revoke))
+    OpenApiRouter::new()
+        .merge(signing_in::routes())
+        .routes(routes!(me))
+        .routes(routes!(list, create))
+        .routes(routes!(revoke))
 }
 
 /// Who is asking.

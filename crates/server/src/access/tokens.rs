@@ -241,7 +241,11 @@ pub(super) async fn all(store: &dyn Store) -> Result<Vec<Found>, store::Error> {
 /// What a token is recognised by. A plain SHA-256 is right for it: slow hashes protect what people can think of, and
 /// nobody can try 2^256 texts.
 pub(super) fn fingerprint(text: &str) -> Fingerprint {
-    Sha256::digest(text.as_bytes()).into()
+    fingerprint_of(text.as_bytes())
+}
+
+pub(super) fn fingerprint_of(bytes: &[u8]) -> Fingerprint {
+    Sha256::digest(bytes).into()
 }
 
 fn readable(found: Found) -> Option<Token> {

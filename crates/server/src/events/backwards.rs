@@ -12,24 +12,24 @@ use super::hub::Hub;
 use super::number::Number;
 use super::page::{BLOCK, BLOCKS, BYTES, encode};
 use super::telling::Told;
-use super::wire::Types;
+use super::wire::Wish;
 use crate::problem::Problem;
 
 pub(super) async fn read(
     hub: &Hub,
     topic: &Topic,
-    types: Types,
+    wish: Wish,
     before: Number,
     limit: usize,
 ) -> Result<Response, Problem> {
     let mut page =
-        Page { events: VecDeque::new(), bytes: 0, from: before, types, limit, is_full: false };
+        Page { events: VecDeque::new(), bytes: 0, from: before, wish, limit, is_full: false };
     let mut begins = false;
     for _ in 0..BLOCKS {
         let until = page.from.read_until();
         let block = hub.store().last_events(&topic.scope(), until, BLOCK).await?;
         for event in block.iter().rev() {
-            page.add(&hub.telling().tell(event).await?);
+            page.add(&hub.telling().tell(event, page.wish.form).await?);
             if page.is_full {
                 break;
             }
@@ -49,7 +49,7 @@ struct Page {
     bytes: usize,
     /// All from here on is in the page, or was not wanted.
     from: Number,
-    types: Types,
+    wish: Wish,
     /// Events that still fit.
     limit: usize,
     /// Something did not fit.
@@ -64,7 +64,7 @@ impl Page {
             if number >= self.from {
                 continue;
             }
-            if self.types.contain(frame.kind) {
+            if self.wish.types.contain(frame.kind) {
                 if self.limit == 0 || self.bytes > BYTES {
                     self.is_full = true;
                     return;

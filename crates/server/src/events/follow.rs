@@ -22,7 +22,7 @@ use super::hub::{Hub, Place};
 use super::mailbox::{BATCH, Caught, Found};
 use super::number::Number;
 use super::telling::Ends;
-use super::wire::{Kind, Types};
+use super::wire::{Kind, Wish};
 use crate::held;
 use crate::problem::Problem;
 
@@ -38,10 +38,10 @@ const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 pub(super) async fn follow(
     hub: &Hub,
     topic: Topic,
-    types: Types,
+    wish: Wish,
     after: Number,
 ) -> Result<Response, Problem> {
-    let place = hub.join(topic.clone(), types).await?;
+    let place = hub.join(topic.clone(), wish).await?;
     let newest = hub.store().position().await?;
     topic.check(hub.store()).await?;
     place.mailbox.is_there(newest);
@@ -51,7 +51,7 @@ pub(super) async fn follow(
         // Whoever claims to know more than there is gets what comes.
         known: after.min(Number::end_of(newest)),
         topic,
-        types,
+        wish,
         since: newest,
     };
     let headers =
@@ -67,7 +67,7 @@ struct Reader {
     hub: Hub,
     place: Place,
     topic: Topic,
-    types: Types,
+    wish: Wish,
     /// All up to here was sent, or read and not wanted.
     known: Number,
     /// It existed after everything up to this position: an earlier deletion was of a namesake.
@@ -115,9 +115,9 @@ impl Reader {
                 }
             }
             let begun = self.hub.begun(&self.topic);
-            if self.types.contain(Kind::Stream) {
+            if self.wish.types.contain(Kind::Stream) {
                 for reply in &begun.replies {
-                    if let Ok(frame) = Frame::of_chunk(reply) {
+                    if let Some(frame) = self.hub.begun_frame(reply, self.wish.form).await {
                         yield Ok(frame.bytes);
                     }
                 }
@@ -171,9 +171,9 @@ impl Reader {
         let is_last = page.len() < PAGE;
         let mut batches = Batches::default();
         for event in &page {
-            let told = self.hub.telling().tell(event).await?;
+            let told = self.hub.telling().tell(event, self.wish.form).await?;
             for frame in &told.frames {
-                if self.types.contain(frame.kind) && self.is_new(frame, u64::MAX) {
+                if self.wish.types.contain(frame.kind) && self.is_new(frame, u64::MAX) {
                     batches.add(frame);
                 }
             }

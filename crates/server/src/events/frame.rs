@@ -43,8 +43,10 @@ impl Frame {
         Self::encode(event.kind, order, event, 512)
     }
 
-    /// A piece of a reply.
-    pub fn of_chunk(chunk: &Chunk) -> Result<Self, serde_json::Error> {
+    /// A piece of a reply; with the blocks that it changes, where they are wanted.
+    pub fn of_chunk(chunk: &Chunk, blocks: Option<Vec<Block>>) -> Result<Self, serde_json::Error> {
+        let html = |blocks: &Vec<Block>| blocks.iter().map(|block| 32 + block.html.len()).sum();
+        let rendered: usize = blocks.as_ref().map_or(0, html);
         let data = ChunkData {
             phase: "chunk",
             message_id: chunk.message.as_str(),
@@ -52,6 +54,7 @@ impl Frame {
             offset: chunk.offset,
             delta: &chunk.text,
             reasoning_delta: &chunk.reasoning,
+            blocks,
         };
         let piece = Piece {
             kind: Kind::Stream,
@@ -59,7 +62,7 @@ impl Frame {
             chat_id: chunk.chat.as_str(),
             data,
         };
-        let size = 320 + chunk.text.len() + chunk.reasoning.len();
+        let size = 320 + chunk.text.len() + chunk.reasoning.len() + rendered;
         Self::encode(Kind::Stream, Order::Piece(chunk.number), &piece, size)
     }
 
@@ -140,6 +143,15 @@ struct ChunkData<'a> {
     offset: usize,
     delta: &'a str,
     reasoning_delta: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocks: Option<Vec<Block>>,
+}
+
+/// A block of a reply's text that is new or has changed.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Block {
+    pub index: usize,
+    pub html: String,
 }
 
 #[derive(Serialize)]

@@ -20,9 +20,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Topic;
 use super::frame::Frame;
+use super::live::Live;
 use super::mailbox::{Closed, Mailbox};
 use super::telling::{Ends, Telling, Told, is_lasting};
-use super::wire::{Kind, Types};
+use super::wire::{Form, Kind, Wish};
 
 /// How long the hub waits before it asks a store again that did not answer.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -39,6 +40,7 @@ struct Shared {
     stopping: CancellationToken,
     telling: Telling,
     readers: Mutex<Readers>,
+    live: Live,
 }
 
 #[derive(Debug, Default)]
@@ -61,7 +63,8 @@ pub(super) struct Place {
 impl Hub {
     pub fn new(engine: Engine, stopping: CancellationToken) -> Self {
         let telling = Telling::new(Arc::clone(engine.store()));
-        let shared = Shared { engine, stopping, telling, readers: Mutex::default() };
+        let shared =
+            Shared { engine, stopping, telling, readers: Mutex::default(), live: Live::default() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -78,15 +81,24 @@ impl Hub {
         self.shared.engine.begun(&topic.scope())
     }
 
+    /// What there is of a reply, for somebody who joins.
+    pub(super) async fn begun_frame(&self, reply: &Chunk, form: Form) -> Option<Frame> {
+        let blocks = match form {
+            Form::Plain => None,
+            Form::Html => Some(self.shared.live.all(self.store(), reply).await),
+        };
+        made(Frame::of_chunk(reply, blocks))
+    }
+
     /// From now on everything about a topic is put into the mailbox.
-    pub(super) async fn join(&self, topic: Topic, types: Types) -> Result<Place, Error> {
+    pub(super) async fn join(&self, topic: Topic, wish: Wish) -> Result<Place, Error> {
         // Where the hub would begin if it does not run. Read before the mailbox is there, as the log is after it.
         let position = self.store().position().await?;
         let world = match &topic {
             Topic::Chat(world, _) => Some(world.clone()),
             Topic::World(_) | Topic::All => None,
         };
-        let mailbox = Arc::new(Mailbox::new(world, types, position));
+        let mailbox = Arc::new(Mailbox::new(world, wish, position));
         let mut readers = self.shared.readers();
         readers.of(&topic).push(Arc::clone(&mailbox));
         if !readers.served {
@@ -115,7 +127,7 @@ async fn serve(shared: Arc<Shared>, mut subscription: Subscription) {
         };
         let goes_on = match item {
             Ok(Some(FeedItem::Stored(event))) => shared.pass_event(&event).await,
-            Ok(Some(FeedItem::Chunk(chunk))) => shared.pass_chunk(&chunk),
+            Ok(Some(FeedItem::Chunk(chunk))) => shared.pass_chunk(&chunk).await,
             Ok(Some(FeedItem::Output(output))) => shared.pass_output(&output),
             Ok(None) => shared.close_all(Closed::Stopping),
             Err(agent_world_runtime::Error::Store(error)) if is_lasting(&error) => {
@@ -157,36 +169,68 @@ impl Shared {
                 return Service::GoesOn;
             }
         }
-        let told = loop {
-            match self.telling.tell(event).await {
-                Ok(told) => break told,
-                Err(_) if self.stopping.is_cancelled() => return Service::GoesOn,
+        let Some(plain) = self.told(event, Form::Plain).await else {
+            return Service::GoesOn;
+        };
+        let mut told = Both { plain, html: None };
+        if let Some(ended) = &told.plain.ended {
+            self.live.forget(ended);
+        }
+        // Somebody may come in meanwhile who wants it otherwise.
+        while !self.readers().hand_out(&told) {
+            told.html = self.told(event, Form::Html).await;
+            if told.html.is_none() {
+                return Service::GoesOn;
+            }
+        }
+        Service::GoesOn
+    }
+
+    /// Asks until the store answers; nothing when the server stops.
+    async fn told(&self, event: &StoredEvent, form: Form) -> Option<Arc<Told>> {
+        loop {
+            match self.telling.tell(event, form).await {
+                Ok(told) => return Some(told),
+                Err(_) if self.stopping.is_cancelled() => return None,
                 Err(error) => {
                     tracing::warn!(%error, "the event streams wait for the store");
                     tokio::time::sleep(PATIENCE).await;
                 }
             }
-        };
-        self.readers().hand_out(&told);
-        Service::GoesOn
+        }
     }
 
-    fn pass_chunk(&self, chunk: &Chunk) -> Service {
-        let frame = LazyCell::new(|| made(Frame::of_chunk(chunk)));
-        self.pass_piece(Kind::Stream, (&chunk.world, &chunk.chat), &frame)
+    async fn pass_chunk(&self, chunk: &Chunk) -> Service {
+        let wants_html = {
+            let readers = self.readers();
+            let mut about = readers.about(&chunk.world, Some(&chunk.chat));
+            about.any(|mailbox| mailbox.wish.form == Form::Html && mailbox.wants(Kind::Stream))
+        };
+        let blocks = match wants_html {
+            true => Some(self.live.changed(self.telling.store(), &self.engine, chunk).await),
+            false => None,
+        };
+        let plain = LazyCell::new(|| made(Frame::of_chunk(chunk, None)));
+        // Whoever came in meanwhile reads the log first, and then gets all there is of the reply.
+        let html = LazyCell::new(|| made(Frame::of_chunk(chunk, blocks)));
+        let frame = |form| match form {
+            Form::Plain => plain.as_ref(),
+            Form::Html => html.as_ref(),
+        };
+        self.pass_piece(Kind::Stream, (&chunk.world, &chunk.chat), frame)
     }
 
     fn pass_output(&self, output: &ToolOutput) -> Service {
         let frame = LazyCell::new(|| made(Frame::of_output(output)));
-        self.pass_piece(Kind::Tool, (&output.world, &output.chat), &frame)
+        self.pass_piece(Kind::Tool, (&output.world, &output.chat), |_| frame.as_ref())
     }
 
     /// Encoded when the first reader wants it, for all.
-    fn pass_piece<F: FnOnce() -> Option<Frame>>(
+    fn pass_piece<'f>(
         &self,
         kind: Kind,
         (world, chat): (&WorldId, &ChatId),
-        frame: &LazyCell<Option<Frame>, F>,
+        frame: impl Fn(Form) -> Option<&'f Frame>,
     ) -> Service {
         let mut readers = self.readers();
         if readers.are_none() {
@@ -194,7 +238,7 @@ impl Shared {
             return Service::Ends;
         }
         for mailbox in readers.about(world, Some(chat)) {
-            mailbox.put_piece(kind, || frame.as_ref());
+            mailbox.put_piece(kind, || frame(mailbox.wish.form));
         }
         Service::GoesOn
     }
@@ -261,8 +305,16 @@ impl Readers {
         self.all.iter().chain(of_worlds).chain(self.chats.values().flatten())
     }
 
-    fn hand_out(&self, told: &Told) {
-        self.about(&told.world, told.chat.as_ref()).for_each(|mailbox| mailbox.put(told));
+    /// Whether all could be handed what they want: otherwise nobody was.
+    fn hand_out(&self, both: &Both) -> bool {
+        let told = both.plain.as_ref();
+        let wants_html = |mailbox: &Arc<Mailbox>| mailbox.wish.form == Form::Html;
+        let mut about = self.about(&told.world, told.chat.as_ref());
+        if both.html.is_none() && about.any(wants_html) {
+            return false;
+        }
+        let about = self.about(&told.world, told.chat.as_ref());
+        about.for_each(|mailbox| mailbox.put(both.told(mailbox.wish.form)));
         match (told.ends, &told.chat) {
             (Ends::Nothing, _) => {}
             (Ends::Chat, chat) => {
@@ -280,6 +332,22 @@ impl Readers {
                     mailbox.end_with(told);
                 });
             }
+        }
+        true
+    }
+}
+
+/// An event in both forms; as HTML only where somebody wants it.
+struct Both {
+    plain: Arc<Told>,
+    html: Option<Arc<Told>>,
+}
+
+impl Both {
+    fn told(&self, form: Form) -> &Told {
+        match form {
+            Form::Plain => &self.plain,
+            Form::Html => self.html.as_ref().unwrap_or(&self.plain),
         }
     }
 }

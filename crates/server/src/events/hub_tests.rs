@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::events::mailbox::{Caught, Found};
+use crate::events::wire::Types;
 
 /// Far longer than anything here takes.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -71,7 +72,7 @@ async fn an_event_that_can_never_be_told_is_passed_over_and_readers_are_told_so(
     let (engine, file, stored) = asked(folder.path()).await;
     assert_eq!(file.execute("UPDATE approvals SET document = '{'", []).unwrap(), 1);
     let hub = hub(&engine);
-    let place = hub.join(Topic::All, Types::ALL).await.unwrap();
+    let place = hub.join(Topic::All, Wish { types: Types::ALL, form: Form::Plain }).await.unwrap();
     assert_eq!(place.mailbox.caught_up(), Caught::Up);
     let passed = timeout(DEADLINE, hub.shared.pass_event(stored.last().unwrap())).await;
     assert_eq!(passed.expect("the hub goes on"), Service::GoesOn);
@@ -89,13 +90,15 @@ async fn a_log_that_cannot_be_read_on_ends_the_streams_and_is_not_asked_for_ever
         let sql = format!("UPDATE events SET {spoiled} WHERE kind = 'approval_requested'");
         assert_eq!(file.execute(&sql, []).unwrap(), 1);
         let hub = hub(&engine);
-        let place = hub.join(Topic::All, Types::ALL).await.unwrap();
+        let place =
+            hub.join(Topic::All, Wish { types: Types::ALL, form: Form::Plain }).await.unwrap();
         assert_eq!(place.mailbox.caught_up(), Caught::Up);
         let serving = serve(Arc::clone(&hub.shared), engine.subscribe(Scope::All, 0));
         timeout(DEADLINE, serving).await.expect("it ends");
         assert_eq!(take(&place).await.0, Found::Unreadable, "{spoiled}");
         // Whoever comes back is served again.
-        let again = hub.join(Topic::All, Types::ALL).await.unwrap();
+        let again =
+            hub.join(Topic::All, Wish { types: Types::ALL, form: Form::Plain }).await.unwrap();
         assert_eq!(again.mailbox.caught_up(), Caught::Up);
         engine.create_world(world("another"), "eve").await.unwrap();
         let (found, told) = take(&again).await;
@@ -117,7 +120,7 @@ async fn the_end_of_a_world_does_not_end_the_streams_of_one_that_was_made_again(
     let topics = [Topic::World(id.clone()), Topic::Chat(id.clone(), chat.id.clone())];
     let mut places = Vec::new();
     for topic in topics {
-        let place = hub.join(topic, Types::ALL).await.unwrap();
+        let place = hub.join(topic, Wish { types: Types::ALL, form: Form::Plain }).await.unwrap();
         assert_eq!(place.mailbox.caught_up(), Caught::Up);
         places.push(place);
     }
@@ -125,7 +128,7 @@ async fn the_end_of_a_world_does_not_end_the_streams_of_one_that_was_made_again(
     let log = engine.store().events(&Scope::All, 0, 100).await.unwrap();
     let mut ended = 0;
     for event in &log {
-        if hub.telling().tell(event).await.unwrap().ends == Ends::World {
+        if hub.telling().tell(event, Form::Plain).await.unwrap().ends == Ends::World {
             hub.shared.pass_event(event).await;
             ended += 1;
         }

@@ -15,7 +15,7 @@ use futures::task::AtomicWaker;
 
 use super::frame::Frame;
 use super::telling::Told;
-use super::wire::{Kind, Types};
+use super::wire::{Kind, Wish};
 
 /// Frames a live reader may be behind: some seconds of a reply that streams fast.
 const FRAMES: usize = 2_048;
@@ -29,7 +29,7 @@ pub(super) const BATCH: usize = 32 * 1024;
 pub(super) struct Mailbox {
     /// The world of the followed chat: with it, the chat is gone.
     pub world: Option<WorldId>,
-    types: Types,
+    pub wish: Wish,
     inside: Mutex<Inside>,
     reader: AtomicWaker,
 }
@@ -86,7 +86,7 @@ pub(super) enum Caught {
 }
 
 impl Mailbox {
-    pub fn new(world: Option<WorldId>, types: Types, since: u64) -> Self {
+    pub fn new(world: Option<WorldId>, wish: Wish, since: u64) -> Self {
         let inside = Inside {
             frames: VecDeque::new(),
             bytes: 0,
@@ -94,7 +94,7 @@ impl Mailbox {
             closed: None,
             since,
         };
-        Self { world, types, inside: Mutex::new(inside), reader: AtomicWaker::new() }
+        Self { world, wish, inside: Mutex::new(inside), reader: AtomicWaker::new() }
     }
 
     /// Puts in what an event was told as.
@@ -102,7 +102,7 @@ impl Mailbox {
         let mut inside = self.inside();
         let was_empty = inside.frames.is_empty();
         for frame in &told.frames {
-            if self.types.contain(frame.kind) {
+            if self.wish.types.contain(frame.kind) {
                 inside.put(frame);
             }
         }
@@ -111,7 +111,7 @@ impl Mailbox {
 
     /// Puts in a piece, which is made when the first reader wants it.
     pub fn put_piece<'a>(&self, kind: Kind, piece: impl FnOnce() -> Option<&'a Frame>) {
-        if !self.types.contain(kind) {
+        if !self.wish.types.contain(kind) {
             return;
         }
         let mut inside = self.inside();
@@ -123,6 +123,11 @@ impl Mailbox {
             inside.put(frame);
         }
         self.wake_after(inside, was_empty);
+    }
+
+    /// Whether its reader wants to hear of something.
+    pub fn wants(&self, kind: Kind) -> bool {
+        self.wish.types.contain(kind)
     }
 
     /// Nothing is put in any more. What is there is still sent.

@@ -8,6 +8,7 @@ use agent_world_runtime::Chunk;
 use futures::task::noop_waker;
 
 use super::*;
+use crate::events::wire::{Form, Types};
 
 fn frame(text: &str) -> Frame {
     let chunk = Chunk {
@@ -20,16 +21,27 @@ fn frame(text: &str) -> Frame {
         reasoning: String::new(),
         number: 1,
     };
-    Frame::of_chunk(&chunk).unwrap()
+    Frame::of_chunk(&chunk, None).unwrap()
 }
 
 fn told(text: &str) -> Told {
     let ends = crate::events::telling::Ends::Nothing;
-    Told { position: 7, world: WorldId::new("w"), chat: None, frames: vec![frame(text)], ends }
+    Told {
+        position: 7,
+        world: WorldId::new("w"),
+        chat: None,
+        frames: vec![frame(text)],
+        ends,
+        ended: None,
+    }
+}
+
+fn wish(types: Types) -> Wish {
+    Wish { types, form: Form::Plain }
 }
 
 fn mailbox() -> Mailbox {
-    Mailbox::new(None, Types::ALL, 0)
+    Mailbox::new(None, wish(Types::ALL), 0)
 }
 
 fn live() -> Mailbox {
@@ -87,7 +99,7 @@ fn pieces_are_for_live_readers_who_want_them() {
     behind.put_piece(Kind::Stream, || Some(&piece));
     assert_eq!(behind.caught_up(), Caught::Up);
     assert_eq!(take(&behind), Poll::Pending);
-    let uninterested = Mailbox::new(None, Types::read("message").unwrap(), 0);
+    let uninterested = Mailbox::new(None, wish(Types::read("message").unwrap()), 0);
     uninterested.caught_up();
     uninterested.put_piece(Kind::Stream, || panic!("made for nobody"));
     behind.put_piece(Kind::Stream, || Some(&piece));

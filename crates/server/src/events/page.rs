@@ -9,7 +9,7 @@ use super::Topic;
 use super::frame::{Frame, Order};
 use super::hub::Hub;
 use super::number::Number;
-use super::wire::Types;
+use super::wire::Wish;
 use crate::problem::Problem;
 
 /// Events of the log read at once: few, because each may hold images.
@@ -22,11 +22,11 @@ pub(super) const BYTES: usize = 8 * 1024 * 1024;
 pub(super) async fn read(
     hub: &Hub,
     topic: &Topic,
-    types: Types,
+    wish: Wish,
     after: Number,
     limit: usize,
 ) -> Result<Response, Problem> {
-    let mut page = Page { events: Vec::new(), known: after, types, limit };
+    let mut page = Page { events: Vec::new(), known: after, wish, limit };
     let mut full = Full::More;
     for _ in 0..BLOCKS {
         full = page.read_block(hub, hub.store(), topic).await?;
@@ -43,7 +43,7 @@ struct Page {
     events: Vec<u8>,
     /// All up to here is in the page, or was not wanted.
     known: Number,
-    types: Types,
+    wish: Wish,
     /// Events that still fit.
     limit: usize,
 }
@@ -65,7 +65,7 @@ impl Page {
     ) -> Result<Full, Problem> {
         let block = store.events(&topic.scope(), self.known.read_after(), BLOCK).await?;
         for event in &block {
-            let told = hub.telling().tell(event).await?;
+            let told = hub.telling().tell(event, self.wish.form).await?;
             for frame in &told.frames {
                 if self.add(frame) == Full::PageEnds {
                     return Ok(Full::PageEnds);
@@ -83,7 +83,7 @@ impl Page {
         if number <= self.known {
             return Full::More;
         }
-        if self.types.contain(frame.kind) {
+        if self.wish.types.contain(frame.kind) {
             if self.limit == 0 || self.events.len() > BYTES {
                 return Full::PageEnds;
             }

@@ -16,7 +16,8 @@ use super::facts;
 use super::frame::Frame;
 use super::number::{FAN_OUT, Number};
 use super::tell;
-use super::wire::{Data, Event};
+use super::wire::{Data, Event, Form, Kind};
+use crate::rendering;
 
 /// Bytes of frames that are kept.
 const KEPT: u64 = 16 * 1024 * 1024;
@@ -36,6 +37,8 @@ pub(super) struct Told {
     pub chat: Option<ChatId>,
     pub frames: Vec<Frame>,
     pub ends: Ends,
+    /// The reply that nothing more comes of.
+    pub ended: Option<String>,
 }
 
 /// What there is no more after an event.
@@ -51,6 +54,8 @@ pub(super) struct Telling {
     told: Cache<u64, Arc<Told>, Weight>,
     /// What turns said they repeat when they started: the next event of their chat wants to know.
     started: Cache<TurnId, Option<TurnId>>,
+    /// With texts as HTML, of those events that have texts and that somebody wanted so.
+    rendered: Cache<u64, Arc<Told>, Weight>,
 }
 
 #[derive(Clone, Debug)]
@@ -71,8 +76,9 @@ impl std::fmt::Debug for Telling {
 
 impl Telling {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        let told = Cache::with_weighter(KEPT_EVENTS, KEPT, Weight);
-        Self { store, told, started: Cache::new(STARTED) }
+        let cache = || Cache::with_weighter(KEPT_EVENTS, KEPT, Weight);
+        let (told, rendered) = (cache(), cache());
+        Self { store, told, started: Cache::new(STARTED), rendered }
     }
 
     pub fn store(&self) -> &dyn Store {
@@ -80,15 +86,32 @@ impl Telling {
     }
 
     /// What a stored event is to clients. Many may ask at once; one looks up and encodes.
-    pub async fn tell(&self, stored: &StoredEvent) -> Result<Arc<Told>, Error> {
-        self.told.get_or_insert_async(&stored.position, self.make(stored)).await
+    pub async fn tell(&self, stored: &StoredEvent, form: Form) -> Result<Arc<Told>, Error> {
+        let plain =
+            self.told.get_or_insert_async(&stored.position, self.make(stored, Form::Plain)).await?;
+        let has_text = plain.frames.iter().any(|frame| frame.kind == Kind::Message);
+        if form == Form::Plain || !has_text {
+            return Ok(plain);
+        }
+        self.rendered.get_or_insert_async(&stored.position, self.make(stored, Form::Html)).await
     }
 
-    async fn make(&self, stored: &StoredEvent) -> Result<Arc<Told>, Error> {
-        let (data, ends) = match &stored.chat {
+    async fn make(&self, stored: &StoredEvent, form: Form) -> Result<Arc<Told>, Error> {
+        let (mut data, ends) = match &stored.chat {
             Some(chat) => self.of_chat(chat, stored).await?,
             None => of_world(stored),
         };
+        if form == Form::Html {
+            let messages = data.iter_mut().filter_map(|data| match data {
+                Data::Message(message) => Some(message),
+                _ => None,
+            });
+            rendering::add(self.store.as_ref(), &stored.world, messages).await?;
+        }
+        let ended = data.iter().find_map(|data| match data {
+            Data::Stream(stream) if stream.phase != "start" => Some(stream.message_id.clone()),
+            _ => None,
+        });
         let made = frames(stored, data).or_else(|error| {
             tracing::error!(position = stored.position, %error, "an event cannot be encoded");
             frames(stored, vec![tell::unreadable(stored)])
@@ -99,6 +122,7 @@ impl Telling {
             chat: stored.chat.clone(),
             frames: made?,
             ends,
+            ended,
         }))
     }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::problem::Problem;
+use crate::rendering::Render;
 use crate::wire::{Activity, Approval, Call, Message};
 
 /// Something that happened.
@@ -53,7 +54,8 @@ pub(crate) enum Data {
 }
 
 /// A reply while it is made. Its pieces are told live only: `phase` is `chunk`, with `offset`, `delta` and
-/// `reasoning_delta`.
+/// `reasoning_delta`; with `render=html` also `blocks`, those of its text that have changed: each has its `index` and its
+/// `html`, which is empty where there is no such block any more. An `offset` of 0 begins anew.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Stream {
     /// `start`, `end` or `error`.
@@ -196,6 +198,30 @@ impl Types {
     pub fn contain(self, kind: Kind) -> bool {
         self.0 & kind.bit() != 0
     }
+}
+
+/// How it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Plain,
+    /// Texts are there as HTML, too.
+    Html,
+}
+
+impl Form {
+    pub fn of(render: Option<Render>) -> Self {
+        match render {
+            Some(Render::Html) => Self::Html,
+            None => Self::Plain,
+        }
+    }
+}
+
+/// What somebody wants to hear of, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wish {
+    pub types: Types,
+    pub form: Form,
 }
 
 #[cfg(test)]

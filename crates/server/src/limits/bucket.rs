@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const MANY: usize = 1_024;
 
 #[derive(Debug)]
-pub(super) struct Buckets {
+pub(crate) struct Buckets {
     per_second: f64,
     most: f64,
     by_name: Mutex<HashMap<String, Bucket>>,

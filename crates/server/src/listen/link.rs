@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::fmt;
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -109,6 +109,11 @@ impl Link {
             has_time: AtomicBool::new(false),
             inner: Mutex::new(inner),
         }
+    }
+
+    /// Where the other end is.
+    pub fn address(&self) -> IpAddr {
+        self.between.theirs.ip()
     }
 
     /// Who is at the other end. Looked up with the first request; what is not certain is looked up again with the next.

@@ -27,6 +27,7 @@ use crate::app::App;
 use crate::extract::{Body, Path, Query};
 use crate::idempotency;
 use crate::problem::Problem;
+use crate::rendering::{self, Render};
 use crate::wire::{self, Edit, Message, OnApproval, Page, PostedMessage, limit};
 
 /// Bytes of one message's text.
@@ -63,6 +64,9 @@ struct Window {
     after: Option<String>,
     /// The last messages before this one; with nothing in it, the last of all.
     before: Option<String>,
+    /// With `html`, messages have their text as HTML, too.
+    #[param(inline)]
+    render: Option<Render>,
 }
 
 /// A chat's messages, oldest first: from the beginning, after a message or before one.
@@ -78,7 +82,7 @@ async fn list(
     let limit = limit(window.limit);
     let told = |view: &MessageView| Message::from_view(&chat.id, view);
     let id = |message: &Message| message.id.clone();
-    let page = match (window.after, window.before) {
+    let mut page = match (window.after, window.before) {
         (Some(_), Some(_)) => {
             let detail = "`after` and `before` go in different directions; give one of them";
             return Err(Problem::unprocessable("query_invalid", detail));
@@ -98,6 +102,9 @@ async fn list(
             Page { data, next }
         }
     };
+    if window.render == Some(Render::Html) {
+        rendering::add(store.as_ref(), &chat.world, page.data.iter_mut()).await?;
+    }
     Ok(Json(page))
 }
 

@@ -23,6 +23,9 @@ pub(crate) struct Message {
     pub agent_id: Option<String>,
     pub turn_id: Option<String>,
     pub content: String,
+    /// The text as blocks of harmless HTML, with `render=html`. What tools gave back is no such text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub html: Option<Vec<String>>,
     /// Images and files beside the text, as parts in the *Responses* format.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
@@ -67,6 +70,7 @@ impl Message {
             agent_id: view.agent.as_ref().map(ToString::to_string),
             turn_id: view.turn.as_ref().map(ToString::to_string),
             content: view.text.clone(),
+            html: None,
             parts: view.parts.iter().filter_map(|part| serde_json::to_value(part).ok()).collect(),
             tool_calls: view.tool_calls.iter().map(ToolCall::from_ref).collect(),
             tool_call_id: view.tool_call.clone(),
@@ -99,6 +103,7 @@ impl Message {
             agent_id: agent,
             turn_id: None,
             content: message.text.clone(),
+            html: None,
             parts: message.parts.iter().filter_map(part).collect(),
             tool_calls: Vec::new(),
             tool_call_id: None,

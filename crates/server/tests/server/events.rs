@@ -2,6 +2,8 @@
 
 #[path = "events/following.rs"]
 mod following;
+#[path = "events/html.rs"]
+mod html;
 #[path = "events/many.rs"]
 mod many;
 #[path = "events/pieces.rs"]

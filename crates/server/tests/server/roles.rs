@@ -11,6 +11,10 @@ const LEAST: &str = "
     public    GET     /readyz
     viewer    GET     /metrics
     viewer    GET     /api/me
+    public    GET     /api/session
+    public    POST    /api/session
+    public    DELETE  /api/session
+    viewer    POST    /api/render
     admin     GET     /api/tokens
     admin     POST    /api/tokens
     admin     DELETE  /api/tokens/{}

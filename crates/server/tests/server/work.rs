@@ -14,6 +14,8 @@ mod decisions;
 mod large;
 #[path = "work/messages.rs"]
 mod messages;
+#[path = "work/rendering.rs"]
+mod rendering;
 #[path = "work/repeating.rs"]
 mod repeating;
 #[path = "work/stage.rs"]

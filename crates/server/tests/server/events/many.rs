@@ -12,8 +12,8 @@ use super::stage::{Backend, Stage, perform};
 const READERS: usize = 500;
 
 /// A reader of the chat without a connection: what it does not take stays with the server.
-async fn follow(router: &Router, stage: &Stage, after: u64) -> Reader {
-    let request = Request::get(stage.topic())
+async fn follow(router: &Router, stage: &Stage, after: u64, query: &str) -> Reader {
+    let request = Request::get(format!("{}{query}", stage.topic()))
         .header("Accept", "text/event-stream")
         .header("Last-Event-ID", after)
         .body(Body::empty())
@@ -41,8 +41,9 @@ fn five_hundred_readers_get_a_thousand_events_each() {
         let router = stage.server.router();
         let start = newest(&stage).await;
         let mut readers = Vec::new();
-        for _ in 0..READERS {
-            let mut reader = follow(&router, &stage, start).await;
+        for number in 0..READERS {
+            let query = if number % 2 == 0 { "" } else { "?render=html" };
+            let mut reader = follow(&router, &stage, start, query).await;
             assert_eq!(reader.next().await.unwrap().other, "retry: 1000");
             readers.push(tokio::spawn(async move {
                 let mut read = Vec::new();
@@ -74,7 +75,7 @@ fn readers_that_do_not_read_are_cut_off_hold_no_memory_and_can_resume() {
         let start = newest(&stage).await;
         let mut readers = Vec::new();
         for _ in 0..READERS {
-            readers.push(follow(&router, &stage, start).await);
+            readers.push(follow(&router, &stage, start, "").await);
         }
         // Each has nothing left to read in the log: it is live. Then it does not read any more.
         for reader in &mut readers {
@@ -108,7 +109,7 @@ fn readers_that_do_not_read_are_cut_off_hold_no_memory_and_can_resume() {
             assert!(known < expected.last().copied());
             // What it knows by now counts, wherever it was cut off.
             let known = known.unwrap_or(start);
-            let mut again = follow(&router, &stage, known).await;
+            let mut again = follow(&router, &stage, known, "").await;
             let read = again.up_to(*expected.last().unwrap()).await;
             let read: Vec<u64> = read.iter().filter_map(|frame| frame.id).collect();
             let missing: Vec<u64> = expected.iter().copied().filter(|n| *n > known).collect();
@@ -124,7 +125,7 @@ fn a_reader_that_catches_up_slowly_is_not_cut_off() {
         let router = stage.server.router();
         let start = newest(&stage).await;
         // Joined, and nothing read of the log yet.
-        let mut reader = follow(&router, &stage, start).await;
+        let mut reader = follow(&router, &stage, start, "").await;
         for number in 0..1_500 {
             stage.say(&format!("message {number}")).await;
         }

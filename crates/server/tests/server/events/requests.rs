@@ -37,7 +37,8 @@ fn what_cannot_be_meant_is_refused_and_named() {
             "?limit=many",
             "?types=message,nothing",
             "?types=",
-            "?before=3",
+            "?before=x",
+            "?behind=3",
         ] {
             let response = page(query).send().await.unwrap();
             assert_eq!(response.status(), 422, "{query}");

@@ -1,0 +1,64 @@
+// Changes a message that a person sent. What came after it goes, which is said before.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { messages as calls } from "../api/calls";
+import type { Said } from "../state/conversation";
+import type { OpenChat } from "../state/open";
+import { attempt } from "../state/toasts";
+import { grow } from "./grow";
+
+export function Edit({ said, chat, done }: { said: Said; chat: OpenChat; done: () => void }) {
+  const [text, setText] = useState(said.text);
+  const [isBusy, setBusy] = useState(false);
+  const place = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    place.current?.focus();
+    place.current?.setSelectionRange(text.length, text.length);
+    if (place.current) grow(place.current);
+  }, []);
+  const send = async () => {
+    if (!text.trim()) return;
+    setBusy(true);
+    const worked = await attempt(() => calls.edit(chat.world, chat.chat, said.id, text));
+    setBusy(false);
+    if (worked) done();
+  };
+  return (
+    <form
+      class="edit"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <textarea
+        ref={place}
+        value={text}
+        aria-label="Message"
+        rows={1}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          grow(event.currentTarget);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") done();
+          else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+            event.preventDefault();
+            void send();
+          }
+        }}
+      />
+      <div class="row end">
+        <span class="soft small-text grow">
+          What was said after it will be removed.{said.parts.length > 0 && " Its images are not sent again."}
+        </span>
+        <button type="button" class="button small" onClick={done}>
+          Cancel
+        </button>
+        <button type="submit" class="button primary small" disabled={isBusy || !text.trim()}>
+          Send
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,183 @@
+// Who did, asked for and decided what, by which rule and with which result.
+
+import { useEffect, useState } from "preact/hooks";
+import { ask, path, problemText } from "../api/http";
+import type { Fields, Json, Page } from "../api/types";
+import { href } from "../router";
+import { worlds } from "../state/worlds";
+import { TopBar } from "../shell/top-bar";
+import { Failure, Loading } from "../ui/parts";
+import { callLine, fullTime, reveal } from "../words";
+
+interface Entry {
+  seq: number;
+  at: string;
+  kind: string;
+  world_id: string;
+  chat_id?: string | null;
+  agent_id?: string | null;
+  tool?: string | null;
+  actor: { kind?: string; name?: string };
+  rule?: string | null;
+  data: Fields;
+}
+
+const KINDS = ["called", "requested", "decided", "started", "finished", "changed"];
+const PAGE = 100;
+/** Larger than any entry's number. */
+const END = Number.MAX_SAFE_INTEGER;
+
+export function AuditPage() {
+  const [filter, setFilter] = useState({ world: "", kind: "", agent: "", tool: "", actor: "" });
+  const [entries, setEntries] = useState<Entry[] | null>(null);
+  const [hasMore, setMore] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const put = (change: Partial<typeof filter>) => setFilter({ ...filter, ...change });
+  const key = JSON.stringify(filter);
+
+  const load = async (before: number, known: Entry[], signal: AbortSignal) => {
+    try {
+      const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value.trim() !== ""));
+      const page: Page<Entry> = await ask(path("audit"), { query: { ...given, limit: PAGE, before }, signal });
+      const found = [...page.data].sort((a, b) => b.seq - a.seq);
+      setEntries([...known, ...found]);
+      setMore(found.length >= PAGE);
+      setProblem(null);
+    } catch (error) {
+      if (!signal.aborted) setProblem(problemText(error));
+    }
+  };
+  useEffect(() => {
+    const stop = new AbortController();
+    const timer = setTimeout(() => void load(END, [], stop.signal), 200);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [key]);
+
+  return (
+    <>
+      <TopBar title="Audit" sub="Who did what. It is never edited." />
+      <div class="view-scroll">
+        <div class="column wide">
+          <div class="filters">
+            <label class="field">
+              <span>World</span>
+              <select value={filter.world} onChange={(event) => put({ world: event.currentTarget.value })}>
+                <option value="">All</option>
+                {worlds.value?.map((world) => (
+                  <option key={world.id} value={world.id}>
+                    {world.name}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label class="field">
+              <span>What</span>
+              <select value={filter.kind} onChange={(event) => put({ kind: event.currentTarget.value })}>
+                <option value="">Everything</option>
+                {KINDS.map((kind) => (
+                  <option key={kind}>{kind}</option>
+                ))}
+              </select>
+            </label>
+            <label class="field">
+              <span>Agent</span>
+              <input value={filter.agent} onInput={(event) => put({ agent: event.currentTarget.value })} />
+            </label>
+            <label class="field">
+              <span>Tool</span>
+              <input value={filter.tool} onInput={(event) => put({ tool: event.currentTarget.value })} />
+            </label>
+            <label class="field">
+              <span>Person</span>
+              <input value={filter.actor} onInput={(event) => put({ actor: event.currentTarget.value })} />
+            </label>
+          </div>
+          {problem && <Failure text={problem} />}
+          {!entries && !problem && <Loading />}
+          {entries && !problem && (
+            <div class="table-frame" tabIndex={0} role="region" aria-label="Audit entries">
+              <table class="table audit">
+                <thead>
+                  <tr>
+                    <th>When</th>
+                    <th>What</th>
+                    <th>Who</th>
+                    <th>About</th>
+                    <th>Rule</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {entries.map((entry) => (
+                    <Row key={entry.seq} entry={entry} />
+                  ))}
+                </tbody>
+              </table>
+              {entries.length === 0 && <p class="soft pad">Nothing fits.</p>}
+            </div>
+          )}
+          {hasMore && entries && (
+            <button
+              type="button"
+              class="button"
+              onClick={() => void load(entries[entries.length - 1]?.seq ?? END, entries, new AbortController().signal)}
+            >
+              Show older ones
+            </button>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Row({ entry }: { entry: Entry }) {
+  const who = entry.actor.name ?? (entry.actor.kind === "agent" ? entry.agent_id : entry.actor.kind) ?? "";
+  return (
+    <tr>
+      <td class="nowrap">
+        <time dateTime={entry.at}>{fullTime(entry.at)}</time>
+      </td>
+      <td>
+        <span class={`tag kind-${entry.kind}`}>{entry.kind}</span>
+      </td>
+      <td class="nowrap">{who}</td>
+      <td class="about">
+        {entry.tool && <strong>{entry.tool} </strong>}
+        <code>{about(entry)}</code>
+        {entry.chat_id && (
+          <>
+            {" "}
+            <a class="small-text" href={href({ view: "chat", world: entry.world_id, chat: entry.chat_id })}>
+              chat
+            </a>
+          </>
+        )}
+        <details>
+          <summary class="soft small-text">All of it</summary>
+          <pre class="output">{reveal(JSON.stringify(entry.data, null, 2))}</pre>
+        </details>
+      </td>
+      <td>{entry.rule}</td>
+    </tr>
+  );
+}
+
+function about(entry: Entry): string {
+  const data = entry.data;
+  if (data["arguments"]) return callLine(data["arguments"]);
+  const words: (Json | undefined)[] = [
+    data["decision"],
+    data["scope"],
+    data["state"],
+    data["outcome"],
+    data["reason"],
+    data["question"],
+    data["entity"],
+    data["action"],
+    data["id"],
+  ];
+  return words.filter((word) => typeof word === "string").join(" ");
+}

@@ -1,0 +1,249 @@
+// What must be seen before deciding: who, what exactly, where, under which rules. Leaves nothing out and cuts nothing.
+
+import { useEffect, useState } from "preact/hooks";
+import { approvals, policy, type Trial } from "../api/calls";
+import { problemText } from "../api/http";
+import type { Approval, Fields, Message } from "../api/types";
+import { href } from "../router";
+import { findChat, wantChats, worldById } from "../state/worlds";
+import { Icon } from "../ui/icons";
+import { now, second } from "../ui/now";
+import { Avatar, Time } from "../ui/parts";
+import { age, duration, reveal, revealLine } from "../words";
+import { readCommand, risky, sandboxRisk } from "./rules";
+
+export function CardBody({ approval }: { approval: Approval }) {
+  useEffect(() => wantChats(approval.world_id), [approval.world_id]);
+  const world = worldById.value.get(approval.world_id);
+  const agent = world?.agents.find((one) => one.id === approval.agent_id);
+  const chat = findChat(approval.world_id, approval.chat_id);
+  const command = approval.form ? null : readCommand(approval);
+  const facts = Object.entries(approval.binding?.facts ?? {}).filter(
+    ([name, value]) => !(name === "directory" && value === approval.working_directory),
+  );
+  return (
+    <>
+      <header class="card-head">
+        <Avatar name={approval.agent_id} />
+        <div class="grow">
+          <p class="cut">
+            {approval.form ? (
+              <>
+                <code>{approval.tool}</code>, called by <strong>{agent?.name ?? approval.agent_id}</strong>, asks you
+              </>
+            ) : (
+              <>
+                <strong>{agent?.name ?? approval.agent_id}</strong> wants to use <code>{approval.tool}</code>
+              </>
+            )}
+          </p>
+          <p class="soft cut small-text">
+            <a href={href({ view: "chat", world: approval.world_id, chat: approval.chat_id })}>
+              {world?.name ?? approval.world_id} · {chat?.title ?? "chat"}
+            </a>
+          </p>
+        </div>
+        <Time at={approval.created_at}>
+          <span class="soft small-text">{age(approval.created_at, now.value)}</span>
+        </Time>
+      </header>
+      {approval.voided && <Voided approval={approval} />}
+      {approval.form ? (
+        <Question approval={approval} />
+      ) : command ? (
+        <CommandView text={command.text} more={command.more} />
+      ) : (
+        <Raw approval={approval} />
+      )}
+      {command && approval.preview && <Diff text={approval.preview} />}
+      {!approval.form && (
+        <dl class="facts">
+          {approval.working_directory && <Fact name="in" value={approval.working_directory} />}
+          {facts.map(([name, value]) => (
+            <Fact key={name} name={name} value={value} warning={name === "sandbox" ? sandboxRisk(value) : null} />
+          ))}
+          {approval.expires_at && (
+            <Fact
+              name="until"
+              value={`${new Date(approval.expires_at).toLocaleString()} (${left(approval.expires_at)})`}
+            />
+          )}
+        </dl>
+      )}
+      {!approval.form && <Rules approval={approval} />}
+      <Context approval={approval} />
+    </>
+  );
+}
+
+function left(at: string): string {
+  const rest = Date.parse(at) - second.value;
+  return rest > 0 ? `${duration(Math.ceil(rest / 1_000) * 1_000)} left` : "over";
+}
+
+function CommandView({ text, more }: { text: string; more: [string, string][] }) {
+  return (
+    <>
+      <pre class="command" tabIndex={0} aria-label="Command">
+        <span class="prompt" aria-hidden="true">
+          ${" "}
+        </span>
+        {text}
+      </pre>
+      {more.length > 0 && (
+        <dl class="facts">
+          {more.map(([name, value]) => (
+            <Fact key={name} name={name} value={value} />
+          ))}
+        </dl>
+      )}
+    </>
+  );
+}
+
+function Raw({ approval }: { approval: Approval }) {
+  return (
+    <>
+      <p class="asks">{reveal(approval.message)}</p>
+      {approval.preview && <Diff text={approval.preview} />}
+      <pre class="command" tabIndex={0} aria-label="Arguments">
+        {reveal(approval.shown)}
+      </pre>
+    </>
+  );
+}
+
+function Question({ approval }: { approval: Approval }) {
+  const url = approval.form?.["url"];
+  return (
+    <>
+      <blockquote class="asks">{reveal(approval.message)}</blockquote>
+      {typeof url === "string" && (
+        <p class="small-text">
+          Go to <code>{revealLine(url)}</code>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Voided({ approval }: { approval: Approval }) {
+  return (
+    <div class="warning">
+      <Icon name="warn" />
+      <div>
+        An earlier approval does not hold any more, since:
+        <ul>
+          {(approval.voided?.changes ?? []).map((change, at) => (
+            <li key={at}>{revealLine(typeof change === "string" ? change : JSON.stringify(change))}</li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+function Fact({ name, value, warning = null }: { name: string; value: string; warning?: string | null }) {
+  return (
+    <div class="fact">
+      <dt>{revealLine(name)}</dt>
+      <dd>
+        {revealLine(value)}
+        {warning && <span class="warn-text"> {warning}</span>}
+      </dd>
+    </div>
+  );
+}
+
+export function Diff({ text }: { text: string }) {
+  const kind = (line: string) =>
+    line.startsWith("+++") || line.startsWith("---")
+      ? "file"
+      : line.startsWith("+")
+        ? "added"
+        : line.startsWith("-")
+          ? "removed"
+          : line.startsWith("@@")
+            ? "hunk"
+            : "";
+  return (
+    <pre class="diff" tabIndex={0} aria-label="What it would change">
+      {reveal(text.replace(/\n$/, ""))
+        .split("\n")
+        .map((line, at) => (
+          <span key={at} class={`diff-line ${kind(line)}`}>
+            {line || " "}
+          </span>
+        ))}
+    </pre>
+  );
+}
+
+/** What the rules say of it, and which programs in it can destroy something. */
+function Rules({ approval }: { approval: Approval }) {
+  const [trial, setTrial] = useState<Trial | null>(null);
+  const [isRefused, setRefused] = useState(false);
+  useEffect(() => {
+    const stop = new AbortController();
+    const body: Fields = { agent: approval.agent_id, tool: approval.tool, arguments: approval.arguments };
+    policy.test(approval.world_id, body, stop.signal).then(setTrial, () => setRefused(!stop.signal.aborted));
+    return () => stop.abort();
+  }, [approval.id]);
+  const first = (approval.arguments as Fields | null)?.["command"];
+  const programs =
+    trial?.commands.map((part) => part.command?.command ?? "") ?? (typeof first === "string" ? [first] : []);
+  const dangerous = approval.tool === "shell_cmd" ? risky(programs) : [];
+  return (
+    <>
+      {dangerous.length > 0 && (
+        <p class="warning">
+          <Icon name="warn" />{" "}
+          <span>
+            <strong>{dangerous.join(", ")}</strong> can destroy what is there
+          </span>
+        </p>
+      )}
+      {!isRefused && (
+        <details class="more">
+          <summary>
+            <Icon name="chevron" class="icon turn" /> What the rules say
+            {trial ? `: ${trial.explanation.split("\n")[0]}` : ""}
+          </summary>
+          <pre class="explanation">{trial ? reveal(trial.explanation) : "…"}</pre>
+          {trial && trial.not_certain.length > 0 && (
+            <p class="warn-text small-text">Not certain: {trial.not_certain.map(revealLine).join("; ")}</p>
+          )}
+        </details>
+      )}
+    </>
+  );
+}
+
+function Context({ approval }: { approval: Approval }) {
+  const [found, setFound] = useState<Message[] | null>(approval.context ?? null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const load = () => {
+    if (!found)
+      approvals.read(approval.id).then(
+        (one) => setFound(one.context ?? []),
+        (error: unknown) => setProblem(problemText(error)),
+      );
+  };
+  const said = (found ?? []).filter((message) => message.content !== "" && message.role !== "tool").slice(-10);
+  return (
+    <details class="more" onToggle={(event) => event.currentTarget.open && load()}>
+      <summary>
+        <Icon name="chevron" class="icon turn" /> What was said before
+      </summary>
+      {problem && <p class="bad-text">{problem}</p>}
+      {found && said.length === 0 && <p class="soft small-text">Nothing.</p>}
+      <ol class="context">
+        {said.map((message) => (
+          <li key={message.id}>
+            <strong>{message.sender}</strong> {reveal(message.content)}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}

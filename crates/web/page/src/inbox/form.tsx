@@ -1,0 +1,154 @@
+// Answers what a running tool asks for: field by field where its schema is that simple, otherwise as JSON.
+
+import { useState } from "preact/hooks";
+import type { Approval, Decision, Fields, Json } from "../api/types";
+import { reveal } from "../words";
+import { readArguments } from "./rules";
+
+interface Field {
+  name: string;
+  title: string;
+  type: string;
+  choices: Json[] | null;
+  isRequired: boolean;
+}
+
+interface Props {
+  approval: Approval;
+  isSent: boolean;
+  back: () => void;
+  send: (decision: Decision) => void;
+}
+
+const MORE = ["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
+
+/** None where the schema is not a flat list of simple values. */
+function simpleFields(form: Fields): Field[] | null {
+  const schema = form["schema"] as Fields | undefined;
+  const properties = schema?.["properties"] as Record<string, Fields> | undefined;
+  if (!schema || !properties || MORE.some((word) => word in schema)) return null;
+  const required = (schema["required"] as string[] | undefined) ?? [];
+  const fields = Object.entries(properties).map(([name, one]): Field | null => {
+    const type = one["type"];
+    if (typeof type !== "string" || !["string", "integer", "number", "boolean"].includes(type)) return null;
+    const choices = Array.isArray(one["enum"]) ? one["enum"] : null;
+    const title = [one["title"] ?? name, one["description"]].filter(Boolean).join(": ");
+    return { name, title, type, choices, isRequired: required.includes(name) };
+  });
+  return fields.length > 0 && fields.every((field) => field !== null) ? fields : null;
+}
+
+export function FormFields({ approval, isSent, back, send }: Props) {
+  const fields = simpleFields(approval.form ?? {});
+  const [answer, setAnswer] = useState<Fields>({});
+  const [text, setText] = useState("{}");
+  const [problem, setProblem] = useState<string | null>(null);
+  const put = (name: string, value: Json | undefined) => {
+    const { [name]: _before, ...rest } = answer;
+    setAnswer(value === undefined ? rest : { ...rest, [name]: value });
+  };
+  const submit = () => {
+    if (fields) return send({ decision: "approve", scope: "once", arguments: answer });
+    const read = readArguments(approval, text);
+    if ("problem" in read) return setProblem(read.problem);
+    send({ decision: "approve", scope: "once", arguments: read.value });
+  };
+  return (
+    <form
+      class="step"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      {fields?.map((field, at) => (
+        <One key={field.name} field={field} isFirst={at === 0} put={put} />
+      ))}
+      {!fields && (
+        <label class="field">
+          <span>The answer, as JSON that fits</span>
+          <textarea
+            class="code"
+            rows={5}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+            autofocus
+          />
+        </label>
+      )}
+      <p class="warn-text small-text">Do not tell a password or a key: the answer goes to the tool and into the log.</p>
+      {problem && (
+        <p class="bad-text" role="alert">
+          {problem}
+        </p>
+      )}
+      <div class="row end">
+        <button type="button" class="button" onClick={back}>
+          Back
+        </button>
+        <button type="submit" class="button primary" disabled={isSent}>
+          Send the answer
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function One({
+  field,
+  isFirst,
+  put,
+}: {
+  field: Field;
+  isFirst: boolean;
+  put: (name: string, value: Json | undefined) => void;
+}) {
+  const label = (
+    <span>
+      {reveal(field.title)}
+      {field.isRequired || field.type === "boolean" ? "" : " (may stay empty)"}
+    </span>
+  );
+  if (field.choices) {
+    const pick = (at: number) => put(field.name, at < 0 ? undefined : field.choices?.[at]);
+    return (
+      <label class="field">
+        {label}
+        <select required={field.isRequired} onChange={(event) => pick(event.currentTarget.selectedIndex - 1)}>
+          <option value="">Choose</option>
+          {field.choices.map((choice, at) => (
+            <option key={at}>{String(choice)}</option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  if (field.type === "boolean") {
+    return (
+      <label class="check">
+        <input type="checkbox" onChange={(event) => put(field.name, event.currentTarget.checked)} /> {label}
+      </label>
+    );
+  }
+  const read = (text: string) => (text === "" ? undefined : field.type === "string" ? text : Number(text));
+  return (
+    <label class="field">
+      {label}
+      {field.type === "string" ? (
+        <input
+          required={field.isRequired}
+          autofocus={isFirst}
+          onInput={(event) => put(field.name, read(event.currentTarget.value))}
+        />
+      ) : (
+        <input
+          type="number"
+          step={field.type === "integer" ? "1" : "any"}
+          required={field.isRequired}
+          autofocus={isFirst}
+          onInput={(event) => put(field.name, read(event.currentTarget.value))}
+        />
+      )}
+    </label>
+  );
+}

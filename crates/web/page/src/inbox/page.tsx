@@ -1,0 +1,83 @@
+// The inbox as a view of its own: everything that waits, in all worlds.
+
+import { useEffect, useState } from "preact/hooks";
+import { approvals } from "../api/calls";
+import { problemText } from "../api/http";
+import type { Approval } from "../api/types";
+import { inbox, inboxIsLoaded, waitingCount } from "../state/inbox";
+import { mayDecide } from "../state/session";
+import { TopBar } from "../shell/top-bar";
+import { Empty, Failure, Loading } from "../ui/parts";
+import { plural } from "../words";
+import { Settled } from "./settled";
+import { InboxList } from "./list";
+import { focusCard } from "./panel";
+
+export function InboxPage({ approval }: { approval: string | undefined }) {
+  const count = waitingCount.value;
+  const isThere = approval !== undefined && inbox.value.some((one) => one.approval.id === approval);
+  useEffect(() => {
+    if (approval && isThere) focusCard(approval);
+  }, [approval, isThere]);
+  return (
+    <>
+      <TopBar title="Inbox" sub={count > 0 ? `${plural(count, "request")} in all worlds` : "Nothing waits"} />
+      <div class="view-scroll">
+        <div class="column">
+          {!mayDecide.value && <p class="notice-line">Your role lets you see requests, not decide them.</p>}
+          {!inboxIsLoaded.value && <Loading />}
+          {inboxIsLoaded.value && approval && !isThere && <Earlier id={approval} />}
+          <InboxList />
+          {inboxIsLoaded.value && inbox.value.length === 0 && !approval && (
+            <Empty icon="check" title="Nothing waits for you">
+              <p class="soft">
+                When an agent wants to do something that needs your word, it appears here, from every world.
+              </p>
+            </Empty>
+          )}
+          {count > 0 && <Help />}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** One that was settled before the page was opened. */
+function Earlier({ id }: { id: string }) {
+  const [found, setFound] = useState<Approval | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => {
+    setFound(null);
+    approvals.read(id).then(setFound, (error: unknown) => setProblem(problemText(error)));
+  }, [id]);
+  if (problem) return <Failure text={problem} />;
+  if (!found || found.state === "pending") return null;
+  return (
+    <ul class="cards">
+      <li class="card settled" data-state={found.state}>
+        <Settled waiting={{ approval: found, ours: "no", settledAt: null, problem: null, chosen: null }} />
+      </li>
+    </ul>
+  );
+}
+
+function Help() {
+  const keys: [string, string][] = [
+    ["O", "approve once"],
+    ["S", "for this chat"],
+    ["A", "always"],
+    ["E", "edit"],
+    ["D", "deny"],
+    ["J K", "next, previous"],
+  ];
+  return (
+    <p class="key-help soft">
+      On a focused card:{" "}
+      {keys.map(([key, meaning]) => (
+        <span key={key}>
+          <kbd>{key}</kbd> {meaning}{" "}
+        </span>
+      ))}
+    </p>
+  );
+}

@@ -1,0 +1,43 @@
+// What stands in the tab: how many requests wait, where somebody is, and a sign of the same.
+
+import { effect } from "@preact/signals";
+import calm from "../icons/calm.svg";
+import busy from "../icons/waiting.svg";
+import { route } from "../router";
+import { waitingCount } from "../state/inbox";
+import { findChat, worldById } from "../state/worlds";
+
+function place(): string {
+  const now = route.value;
+  switch (now.view) {
+    case "chat":
+      return findChat(now.world, now.chat)?.title ?? "Chat";
+    case "world":
+    case "settings":
+    case "history":
+      return worldById.value.get(now.world)?.name ?? now.world;
+    case "inbox":
+      return "Inbox";
+    case "worlds":
+      return "Worlds";
+    case "audit":
+      return "Audit";
+    case "stats":
+      return "Statistics";
+    case "sign-in":
+      return "Sign in";
+    default:
+      return "";
+  }
+}
+
+export function startTitle(): void {
+  effect(() => {
+    const count = waitingCount.value;
+    const where = place();
+    document.title = `${count > 0 ? `(${count}) ` : ""}${where ? `${where} · ` : ""}Agent World`;
+    const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
+    const wanted = count > 0 ? busy : calm;
+    if (icon && icon.getAttribute("href") !== wanted) icon.href = wanted;
+  });
+}

@@ -1,0 +1,44 @@
+// Small things kept in the browser: the colours, what is folded, drafts. Works without where a browser keeps nothing.
+
+import { effect, signal, type Signal } from "@preact/signals";
+
+export function recall(name: string): string | null {
+  try {
+    return localStorage.getItem(`agent-world:${name}`);
+  } catch {
+    return null;
+  }
+}
+
+export function keep(name: string, value: string | null): void {
+  try {
+    if (value === null || value === "") localStorage.removeItem(`agent-world:${name}`);
+    else localStorage.setItem(`agent-world:${name}`, value);
+  } catch {
+    // Kept for as long as the page is open, then.
+  }
+}
+
+export type Colours = "auto" | "light" | "dark";
+
+function kept<T extends string>(name: string, choices: readonly T[], otherwise: T): Signal<T> {
+  const found = recall(name) as T | null;
+  const value = signal<T>(found !== null && choices.includes(found) ? found : otherwise);
+  effect(() => keep(name, value.value));
+  return value;
+}
+
+export const colours = kept<Colours>("colours", ["auto", "light", "dark"], "auto");
+export const inboxPanel = kept("inbox-panel", ["open", "closed"] as const, "open");
+export const sidebar = kept("sidebar", ["open", "closed"] as const, "open");
+
+export function startColours(): void {
+  effect(() => {
+    document.documentElement.dataset["colours"] = colours.value;
+  });
+}
+
+export const draft = {
+  read: (chat: string) => recall(`draft:${chat}`) ?? "",
+  write: (chat: string, text: string) => keep(`draft:${chat}`, text),
+};

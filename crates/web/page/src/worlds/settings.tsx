@@ -1,0 +1,52 @@
+// The settings of a world, by part. Each part saves for itself.
+
+import { useState } from "preact/hooks";
+import { mayManage } from "../state/session";
+import { worldById, worlds } from "../state/worlds";
+import { TopBar } from "../shell/top-bar";
+import { Empty, Loading } from "../ui/parts";
+import { Tabs } from "../ui/tabs";
+import { Agents } from "./agents";
+import { General } from "./general";
+import { Permissions } from "./permissions";
+import { PolicyEditor } from "./policy";
+import { Servers } from "./servers";
+import { Transfer } from "./transfer";
+
+const TABS = ["Agents", "World", "Policy", "Permissions", "MCP servers", "Export"] as const;
+type Tab = (typeof TABS)[number];
+
+export function SettingsPage({ world: id }: { world: string }) {
+  const [tab, setTab] = useState<Tab>("Agents");
+  const world = worldById.value.get(id);
+  if (worlds.value === null) return <Loading />;
+  if (!world)
+    return (
+      <>
+        <TopBar title="Settings" />
+        <Empty icon="globe" title="There is no such world">
+          <a class="button" href="/worlds">
+            All worlds
+          </a>
+        </Empty>
+      </>
+    );
+  return (
+    <>
+      <TopBar title={`Settings of ${world.name}`} sub={<span class="cut">{world.description}</span>} />
+      <div class="view-scroll">
+        <div class="column">
+          {!mayManage.value && <p class="notice-line">Only admins change settings. You can read them.</p>}
+          <Tabs label="Parts of the settings" all={TABS} chosen={tab} choose={setTab}>
+            {tab === "Agents" && <Agents world={world} />}
+            {tab === "World" && <General key={id} world={world} />}
+            {tab === "Policy" && <PolicyEditor key={id} world={world} />}
+            {tab === "Permissions" && <Permissions world={world} />}
+            {tab === "MCP servers" && <Servers world={world} />}
+            {tab === "Export" && <Transfer world={world} />}
+          </Tabs>
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+// What may decide and what may not.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Approval } from "../src/api/types";
+import { Guard, PAUSE, UNREAD } from "../src/inbox/guard";
+import { isWhole, offers, readArguments, readCommand, risky, sandboxRisk } from "../src/inbox/rules";
+
+function approval(change: Partial<Approval> = {}): Approval {
+  return {
+    id: "apr",
+    state: "pending",
+    world_id: "w",
+    chat_id: "c",
+    agent_id: "ada",
+    tool_call_id: "call",
+    tool: "shell_cmd",
+    arguments: { command: "ls" },
+    message: "Execute",
+    shown: '{"command":"ls"}',
+    created_at: "2026-01-01T00:00:00Z",
+    options: ["deny", "approve_once", "approve_session", "approve_always"],
+    suggested_matches: [{ label: "exactly this call", matches: [] }],
+    ...change,
+  };
+}
+
+test("a card that just appeared or moved takes no answer", () => {
+  const guard = new Guard(0);
+  const letter = { isRepeat: false, means: true };
+  assert.equal(guard.isArmed(UNREAD - 1), false);
+  assert.equal(guard.isArmed(UNREAD), true);
+  guard.shownAgain(5_000);
+  assert.equal(guard.takes(letter, 5_001), false);
+  assert.equal(guard.takes(letter, 5_001 + PAUSE), true);
+});
+
+test("letters in the middle of a text decide nothing, and neither does a key that is held", () => {
+  const guard = new Guard(0);
+  assert.equal(guard.takes({ isRepeat: false, means: false }, 1_000), false);
+  assert.equal(guard.takes({ isRepeat: false, means: true }, 1_100), false);
+  assert.equal(guard.takes({ isRepeat: false, means: true }, 1_100 + PAUSE), true);
+  assert.equal(guard.takes({ isRepeat: true, means: true }, 9_000), false);
+});
+
+test("always is not offered for what is not shown in full", () => {
+  assert.equal(offers(approval(), "always"), true);
+  for (const shown of ["… 12 more characters not shown", '{"key":"[secret masked: 20 characters]"}']) {
+    assert.equal(isWhole(approval({ shown })), false);
+    assert.equal(offers(approval({ shown }), "always"), false);
+    assert.equal(offers(approval({ shown }), "session"), true);
+  }
+  assert.equal(offers(approval({ preview: "… 3 more lines of the diff are not shown" }), "always"), false);
+});
+
+test("never more is offered than the server did", () => {
+  assert.equal(offers(approval({ options: ["deny", "approve_once"] }), "session"), false);
+  assert.equal(offers(approval({ options: ["deny"] }), "once"), false);
+  assert.equal(offers(approval({ form: {} }), "session"), false);
+  assert.equal(offers(approval({ suggested_matches: [] }), "always"), false);
+});
+
+test("arguments are JSON objects without masks", () => {
+  assert.deepEqual(readArguments(approval(), '{"command":"date"}'), { value: { command: "date" } });
+  for (const text of ["{", "[]", '"x"', '{"key":"[secret masked: 20 characters]"}'])
+    assert.ok("problem" in readArguments(approval(), text), text);
+});
+
+test("a command is shown as a line, or not at all", () => {
+  const read = (shown: unknown) => readCommand(approval({ shown: JSON.stringify(shown) }));
+  assert.equal(read({ command: "ls", parameters: ["-l", "my file"] })?.text, 'ls -l "my file"');
+  assert.equal(read({ command: "ls", parameters: ["a\u202eb"] })?.text, 'ls "a\\u{202E}b"');
+  assert.deepEqual(read({ script: "a\nb", timeout_seconds: 3 }), { text: "a\nb", more: [["timeout_seconds", "3"]] });
+  assert.equal(read({ command: "ls", script: "x" }), null);
+  assert.equal(read({ command: "ls", parameters: "x" }), null);
+  assert.equal(readCommand(approval({ tool: "write_file" })), null);
+});
+
+test("what can destroy something is named", () => {
+  assert.deepEqual(risky(["/bin/rm", "ls", "rm", "mkfs.ext4"]), ["rm", "mkfs.ext4"]);
+  assert.ok(sandboxRisk("off") && sandboxRisk("on, with network"));
+  assert.equal(sandboxRisk("on, no network"), null);
+});
