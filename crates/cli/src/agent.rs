@@ -14,7 +14,7 @@ use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
 use crate::world::{introduction, model};
-use crate::{place, words};
+use crate::{doubts, place, words};
 
 #[derive(Debug, Subcommand)]
 pub enum Agent {
@@ -168,12 +168,12 @@ impl Fields {
 }
 
 pub async fn run(to: Whereabouts, wanted: Agent) -> Result<Exit> {
-    let connection = Connection::open(to, Purpose::Visit).await?;
+    let connection = Connection::open(to.clone(), Purpose::Visit).await?;
     let done = match wanted {
         Agent::List { of, json } => list(&connection, &of, json).await,
         Agent::Show { id, of, json } => show(&connection, &of, &id, json).await,
-        Agent::Create(wanted) => create(&connection, wanted).await,
-        Agent::Update(wanted) => update(&connection, wanted).await,
+        Agent::Create(wanted) => create(&connection, &to, wanted).await,
+        Agent::Update(wanted) => update(&connection, &to, wanted).await,
         Agent::Delete { id, of, yes } => delete(&connection, &of, &id, yes).await,
     };
     connection.close().await;
@@ -262,7 +262,7 @@ fn unknown(world: &wire::World, id: &str, error: Error) -> anyhow::Error {
     anyhow!("world {} has no agent `{id}`; it has: {known}", world.id)
 }
 
-async fn create(connection: &Connection, wanted: Create) -> Result<()> {
+async fn create(connection: &Connection, to: &Whereabouts, wanted: Create) -> Result<()> {
     let Create { id, of, fields, any, json } = wanted;
     let world = world_of(connection, &of).await?;
     let mut agent = fields.change()?;
@@ -273,6 +273,7 @@ async fn create(connection: &Connection, wanted: Create) -> Result<()> {
     agent.insert("id".to_owned(), Value::from(id.as_str()));
     let path = place::path(&world.id).then("agents");
     let made: Value = connection.client.post(path, &agent).await?;
+    doubts::of_agent(to, &connection.client, &world.id, &agent).await?;
     let mut screen = Screen::stdout();
     if json {
         return Ok(screen.json(&made)?);
@@ -288,7 +289,7 @@ async fn create(connection: &Connection, wanted: Create) -> Result<()> {
     Ok(())
 }
 
-async fn update(connection: &Connection, wanted: Update) -> Result<()> {
+async fn update(connection: &Connection, to: &Whereabouts, wanted: Update) -> Result<()> {
     let Update { id, of, fields, any, meant, json } = wanted;
     let mut change = fields.change()?;
     any.add_to(&mut change);
@@ -305,6 +306,7 @@ async fn update(connection: &Connection, wanted: Update) -> Result<()> {
         Ok(after) => after,
         Err(error) => return Err(changes::refused(&connection.client, &world.id, error).await),
     };
+    doubts::of_agent(to, &connection.client, &world.id, &change).await?;
     let mut screen = Screen::stdout();
     if json {
         return Ok(screen.json(&after)?);

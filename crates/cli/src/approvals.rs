@@ -2,21 +2,24 @@
 //! Called by `main`. Records a decision and performs nothing: whoever works takes it up, now or when the next one starts.
 
 mod list;
+mod meant;
+pub mod permission;
 mod reach;
 pub mod request;
 
-use agent_world_client::wire::{Approval, Chat, Decision, World};
+use agent_world_client::wire::{Approval, Decision, Verdict};
 use agent_world_client::{Client, Error, Path};
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use self::meant::Meant;
 use self::reach::Before;
 use crate::args::parse_json;
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
+use crate::phrases;
 use crate::screen::{Screen, Tone};
-use crate::{phrases, place};
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
@@ -33,24 +36,28 @@ pub enum Approvals {
 Examples:
   agent-world approvals show apr_01m7ewk6wd59f78rxr2nrhe2rk")]
     Show {
+        /// The request, or a beginning of its id that no other has
         id: String,
         #[arg(long)]
         json: bool,
     },
     /// Lets the call run
-    Approve(ApproveOne),
+    Approve(Approve),
     /// Refuses the call; the agent is told, with the reason
     #[command(after_help = "\
 Examples:
-  agent-world approvals deny ID --reason \"look at your own watch\"")]
+  agent-world approvals deny ID --reason \"look at your own watch\"
+  agent-world approvals deny --all -w lab --yes")]
     Deny {
-        id: String,
+        #[command(flatten)]
+        meant: Meant,
+        /// Told to the agent
         #[arg(long)]
         reason: Option<String>,
         #[arg(long)]
         json: bool,
     },
-    /// Takes back a permission that lasts, by the id that `world show` gives
+    /// Takes back a permission that lasts, by the id that `world show` and `chat show` give
     #[command(after_help = "\
 Examples:
   agent-world approvals revoke rule_01m7ewk6wd59f78rxr2nrhe2rk")]
@@ -64,13 +71,20 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Without --match a permission that lasts holds for the whole tool: every later call of it by this agent runs without
+asking, with any arguments. With shell_cmd that is any command. `agent-world world show ID` lists permissions, and
+`agent-world approvals revoke ID` takes one back.
+
 Examples:
   agent-world approvals approve apr_01m7ewk6wd59f78rxr2nrhe2rk
+  agent-world approvals approve apr_01m7 apr_01m8
+  agent-world approvals approve --all
   agent-world approvals approve ID --scope session --match 1
   agent-world approvals approve ID --arguments '{\"command\": \"ls\"}'")]
-pub struct ApproveOne {
-    id: String,
-    /// This call; or this agent and tool for the rest of the chat; or always in this world
+pub struct Approve {
+    #[command(flatten)]
+    meant: Meant,
+    /// How far it reaches
     #[arg(long, value_enum, default_value_t = Reach::Once)]
     scope: Reach,
     /// Only for calls that fit a suggestion, by its number in `approvals show`
@@ -85,8 +99,11 @@ pub struct ApproveOne {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Reach {
+    /// This call alone
     Once,
+    /// Every call of this tool by this agent in this chat, with any arguments unless --match narrows it
     Session,
+    /// The same in all chats of this world, also new ones
     Always,
 }
 
@@ -103,7 +120,7 @@ impl From<Reach> for agent_world_client::wire::Reach {
 pub async fn run(to: Whereabouts, wanted: Approvals) -> Result<Exit> {
     // Other arguments are looked at by the tool, which may be one of a server.
     let purpose = match &wanted {
-        Approvals::Approve(ApproveOne { arguments: Some(_), .. }) => Purpose::VisitWithServers,
+        Approvals::Approve(Approve { arguments: Some(_), .. }) => Purpose::VisitWithServers,
         _ => Purpose::Visit,
     };
     let connection = Connection::open(to.clone(), purpose).await?;
@@ -120,15 +137,23 @@ async fn carry_out(connection: &Connection, wanted: Approvals) -> Result<Exit> {
     let client = &connection.client;
     match wanted {
         Approvals::List(_) => Ok(Exit::Done),
-        Approvals::Show { id, json } => show(client, &id, json).await,
+        Approvals::Show { id, json } => {
+            show(client, &meant::resolve(client, &id).await?, json).await
+        }
         Approvals::Approve(wanted) => {
-            let decision = approval(client, &wanted).await?;
-            decide(connection, &wanted.id, &decision, wanted.json).await
+            let Some(ids) = wanted.meant.find(client, "approve").await? else {
+                return Ok(Exit::Done);
+            };
+            let decision = approval(client, &wanted, &ids).await?;
+            decide_all(connection, &ids, &decision, wanted.json).await
         }
-        Approvals::Deny { id, reason, json } => {
-            decide(connection, &id, &Decision::deny(reason), json).await
+        Approvals::Deny { meant, reason, json } => {
+            let Some(ids) = meant.find(client, "deny").await? else {
+                return Ok(Exit::Done);
+            };
+            decide_all(connection, &ids, &Decision::deny(reason), json).await
         }
-        Approvals::Revoke { id, json } => revoke(client, &id, json).await,
+        Approvals::Revoke { id, json } => permission::revoke(client, &id, json).await,
     }
 }
 
@@ -142,26 +167,33 @@ async fn show(client: &Client, id: &str, json: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What the command line says about a request, as far as it can be meant.
-async fn approval(client: &Client, wanted: &ApproveOne) -> Result<Decision> {
+/// What the command line says about requests, as far as it can be meant.
+async fn approval(client: &Client, wanted: &Approve, ids: &[String]) -> Result<Decision> {
+    let usage = |text: &str| Err(Usage(text.to_owned()).into());
     let lasts = wanted.scope != Reach::Once;
-    if let Some(number) = wanted.suggestion {
+    let is_about_one = wanted.suggestion.is_some() || wanted.arguments.is_some();
+    if is_about_one && (ids.len() != 1 || wanted.meant.all) {
+        return usage("--match and --arguments are about one request; name one alone");
+    }
+    if lasts && wanted.meant.all {
+        return usage("--all approves each call once; name the request that shall permit more");
+    }
+    if let (Some(number), Some(id)) = (wanted.suggestion, ids.first()) {
         if !lasts {
-            let text =
-                "--match narrows a permission that lasts; add --scope session or --scope always";
-            return Err(Usage(text.to_owned()).into());
+            return usage(
+                "--match narrows a permission that lasts; add --scope session or --scope always",
+            );
         }
-        let id = &wanted.id;
         let found: Approval = client.get(path(id)).await.map_err(|error| unknown(error, id))?;
         let last = found.suggested_matches.len();
         if number == 0 || number > last {
-            let text = format!("{id} has no suggestion {number}; choose one from 1 to {last}");
-            return Err(Usage(text).into());
+            return usage(&format!("{id} has no suggestion {number}; choose one from 1 to {last}"));
         }
     } else if lasts && wanted.arguments.is_some() {
-        let text = "other arguments are approved once; a permission that lasts would cover any call: \
-                    narrow it with --match, or leave --arguments out";
-        return Err(Usage(text.to_owned()).into());
+        return usage(
+            "other arguments are approved once; a permission that lasts would cover any call: \
+             narrow it with --match, or leave --arguments out",
+        );
     }
     Ok(Decision {
         // People count from one.
@@ -171,12 +203,44 @@ async fn approval(client: &Client, wanted: &ApproveOne) -> Result<Decision> {
     })
 }
 
-async fn decide(
+/// Decides one after the other. What goes wrong with one of several does not keep the others from being decided.
+async fn decide_all(
     connection: &Connection,
-    id: &str,
+    ids: &[String],
     decision: &Decision,
     json: bool,
 ) -> Result<Exit> {
+    let (mut exit, mut recorded) = (Exit::Done, false);
+    for id in ids {
+        match decide(connection, id, decision, json).await {
+            Err(error) if ids.len() == 1 => return Err(error),
+            // Another of them has released it meanwhile: that is what was wanted.
+            Err(error) if is_approved(&error) && decision.decision == Verdict::Approve => {
+                Screen::stderr().line(Tone::Quiet, &format!("{error:#}"))?;
+            }
+            Err(error) => {
+                Screen::stderr().line(Tone::Warning, &format!("error: {error:#}"))?;
+                exit = Exit::Failed;
+            }
+            Ok(()) => recorded = true,
+        }
+    }
+    if recorded && !json && connection.session().is_some() {
+        let text = "recorded; a running agent-world takes it up, otherwise the next start does: `agent-world resume`";
+        Screen::stderr().line(Tone::Quiet, text)?;
+    }
+    Ok(exit)
+}
+
+fn is_approved(error: &anyhow::Error) -> bool {
+    let Some(Error::Refused(problem)) = error.downcast_ref::<Error>() else {
+        return false;
+    };
+    let earlier = problem.facts.get("approval").and_then(|earlier| earlier.get("state"));
+    problem.status == 409 && earlier.and_then(Value::as_str) == Some("approved")
+}
+
+async fn decide(connection: &Connection, id: &str, decision: &Decision, json: bool) -> Result<()> {
     let mut screen = Screen::stdout();
     let client = &connection.client;
     let before = Before::look(client, id, decision).await?;
@@ -191,13 +255,16 @@ async fn decide(
         Err(error) => return Err(unknown(error, id)),
     };
     if json {
-        screen.json(&decided)?;
-        return Ok(Exit::Done);
+        return Ok(screen.json(&decided)?);
     }
     let decided: Approval = serde_json::from_value(decided)?;
     screen.line(Tone::Plain, &format!("{id}: {}", phrases::state(&decided)))?;
     if let Some(text) = reach::holds_for(&decided, decision) {
         screen.line(Tone::Plain, &format!("  {text}"))?;
+        if let Some(given) = permission::given_by(client, &decided).await? {
+            let undo = format!("  take it back with `agent-world approvals revoke {}`", given.id);
+            screen.line(Tone::Quiet, &undo)?;
+        }
     }
     let released = match &before {
         Some(before) => before.released(client).await?,
@@ -206,50 +273,7 @@ async fn decide(
     if !released.is_empty() {
         screen.line(Tone::Plain, &format!("  {}", reach::also(&released)))?;
     }
-    if connection.session().is_some() {
-        let text = "recorded; a running agent-world takes it up, otherwise the next start does: `agent-world resume`";
-        Screen::stderr().line(Tone::Quiet, text)?;
-    }
-    Ok(Exit::Done)
-}
-
-/// Takes back a permission that lasts: a rule given with `always`, or a grant for the rest of a chat.
-async fn revoke(client: &Client, id: &str, json: bool) -> Result<Exit> {
-    let Some(path) = permission(client, id).await? else {
-        let text = "is no permission in force; `agent-world world show ID` lists those of a world";
-        return Err(anyhow!("{id} {text}"));
-    };
-    client.delete(path).await?;
-    let mut screen = Screen::stdout();
-    match json {
-        true => screen.json(&json!({ "type": "permission", "id": id, "state": "revoked" }))?,
-        false => {
-            screen.line(Tone::Plain, &format!("{id} is revoked; from now on it is asked again"))?;
-        }
-    }
-    Ok(Exit::Done)
-}
-
-/// The address of a permission, wherever it is.
-async fn permission(client: &Client, id: &str) -> Result<Option<Path>> {
-    let has_id = |one: &Value| one.get("id").and_then(Value::as_str) == Some(id);
-    for world in client.all::<World>("/api/worlds").await? {
-        let policy = place::path(&world.id).then("policy");
-        let found: Value = client.get(policy.clone()).await?;
-        let granted = found.get("granted").and_then(Value::as_array);
-        if granted.into_iter().flatten().any(has_id) {
-            return Ok(Some(policy.then("rules").then(id)));
-        }
-        let chats = place::path(&world.id).then("chats");
-        for chat in client.all::<Chat>(chats.clone().with("limit", "1000")).await? {
-            let grants = chats.clone().then(&chat.id).then("grants");
-            let found: Vec<Value> = client.all(grants.clone()).await?;
-            if found.iter().any(has_id) {
-                return Ok(Some(grants.then(id)));
-            }
-        }
-    }
-    Ok(None)
+    Ok(())
 }
 
 fn path(id: &str) -> Path {

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::Resettable;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use serde_json::Value;
 
@@ -190,7 +191,8 @@ pub struct Doctor {
 impl Arguments {
     /// Reads the command line. Ends the program where it cannot be meant, or help was asked for.
     pub fn read() -> Self {
-        let matches = flowing(Self::command()).get_matches();
+        let matches = flowing(Self::command()).try_get_matches();
+        let matches = matches.unwrap_or_else(|error| as_typed(error).exit());
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
@@ -211,6 +213,23 @@ pub struct Wanted {
     pub data: Option<PathBuf>,
     pub server: Option<String>,
     pub command: Command,
+}
+
+/// The same mistake told by what was typed alone: what the environment says is in no usage line, as if it had to be written.
+fn as_typed(error: clap::Error) -> clap::Error {
+    if !error.use_stderr() {
+        return error;
+    }
+    match without_environment(flowing(Arguments::command())).try_get_matches() {
+        Err(typed) if typed.kind() == error.kind() => typed,
+        // The mistake is in the environment.
+        _ => error,
+    }
+}
+
+fn without_environment(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| argument.env(Resettable::Reset));
+    command.mut_subcommands(without_environment)
 }
 
 /// The same command with texts that fit any width: lines that were broken for whoever reads the source are joined again, and

@@ -1,6 +1,8 @@
 //! Shows who did what, by which rule and with which result; for scripts, all of it.
 //! Called by `main`. Only looks. Also tells of worlds that are deleted: the audit outlives them.
 
+mod known;
+
 use std::time::Duration;
 
 use agent_world_client::wire::Page;
@@ -21,6 +23,7 @@ use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
 use crate::screen::{Screen, Tone};
 use crate::{place, words};
+use known::Known;
 
 /// Entries asked for at a time, the most a page has.
 const PAGE: usize = 1000;
@@ -111,13 +114,17 @@ async fn show_audit(client: &Client, wanted: &Audit) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let (newest, more) = newest(client, wanted).await?;
-    for entry in &newest {
-        match wanted.json {
-            true => screen.json(entry)?,
-            false => show(&mut screen, entry)?,
+    if wanted.json {
+        for entry in &newest {
+            screen.json(entry)?;
         }
-    }
-    if !wanted.json {
+    } else {
+        let mut known = Known::default();
+        for entry in &newest {
+            let entry: Entry = serde_json::from_value(entry.clone())?;
+            known.look(client, &entry).await?;
+            show(&mut screen, &entry, &known)?;
+        }
         screen.line(Tone::Quiet, &summary(newest.len(), more))?;
     }
     Ok(Exit::Done)
@@ -176,17 +183,17 @@ fn summary(shown: usize, more: bool) -> String {
     }
 }
 
-fn show(screen: &mut Screen, entry: &Value) -> Result<()> {
-    let entry: Entry = serde_json::from_value(entry.clone())?;
+fn show(screen: &mut Screen, entry: &Entry, known: &Known) -> Result<()> {
     let Some(what) = entry.what() else {
         // Of a kind that only newer programs know.
         let line = format!("{}  {:<9}  {}", short(entry.at), entry.kind, entry.data);
         return Ok(screen.row(Tone::Plain, &words::cut(&line, WIDTH - 1))?);
     };
-    let (kind, who) = (what.kind(), who(&entry));
-    let line = format!("{}  {kind:<9}  {who:<8}  {}", short(entry.at), told(&entry, &what));
+    let (kind, who) = (what.kind(), who(entry));
+    let told = told(entry, &what, &known.call(entry));
+    let line = format!("{}  {kind:<9}  {who:<8}  {told}", short(entry.at));
     screen.row(tone(&what), &words::cut(&line, WIDTH - 1))?;
-    let Entry { world_id, chat_id, tool_call_id, rule, actor, .. } = &entry;
+    let Entry { world_id, chat_id, tool_call_id, rule, actor, .. } = entry;
     // By these it is asked for more.
     if let (What::Called { .. }, Some(call), Some(chat)) = (&what, tool_call_id, chat_id) {
         screen.line(Tone::Quiet, &format!("    {call} in {world_id}, {chat}"))?;
@@ -197,7 +204,7 @@ fn show(screen: &mut Screen, entry: &Value) -> Result<()> {
             screen.line(Tone::Quiet, &format!("    by {rule}"))?;
         }
         (What::Decided { scope, .. }, Some(rule), _) => {
-            let text = format!("    from now on {rule}: {}", holds_for(&entry, *scope));
+            let text = format!("    from now on {rule}: {}", holds_for(entry, *scope, rule, known));
             screen.line(Tone::Quiet, &text)?;
         }
         _ => {}
@@ -205,20 +212,20 @@ fn show(screen: &mut Screen, entry: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Which calls a lasting permission was given for. How it is narrowed stands in the permission itself.
-fn holds_for(entry: &Entry, scope: Option<Scope>) -> String {
+/// Which calls a lasting permission was given for, as far as it can still be looked up.
+fn holds_for(entry: &Entry, scope: Option<Scope>, rule: &str, known: &Known) -> String {
     let (tool, agent) = (entry.tool.as_deref().unwrap_or("any tool"), who_calls(entry));
-    match scope {
-        Some(Scope::Always) => {
-            let world = &entry.world_id;
-            format!("calls of {tool} by {agent} in {world}; `agent-world policy show -w {world}`")
+    let (calls, rest) = match known.narrowed(entry, rule) {
+        Some([]) => (format!("every call of {tool}"), ", with any arguments"),
+        Some(matches) => (words::permitted(tool, matches), ""),
+        None => (format!("calls of {tool}"), "; no longer in force"),
+    };
+    match (scope, &entry.chat_id) {
+        (Some(Scope::Always), _) => {
+            format!("{calls} by {agent} in world {}{rest}", entry.world_id)
         }
-        _ => match &entry.chat_id {
-            Some(chat) => {
-                format!("calls of {tool} by {agent} in this chat; `agent-world chat show {chat}`")
-            }
-            None => format!("calls of {tool} by {agent} in its chat"),
-        },
+        (_, Some(chat)) => format!("{calls} by {agent} in {chat}{rest}"),
+        (_, None) => format!("{calls} by {agent} in its chat{rest}"),
     }
 }
 
@@ -256,15 +263,14 @@ fn who(entry: &Entry) -> String {
     }
 }
 
-/// What an entry says, on one line.
-fn told(entry: &Entry, what: &What) -> String {
-    let tool = entry.tool.as_deref().unwrap_or_default();
+/// What an entry says, on one line. What became of a call comes first: its arguments may be long.
+fn told(entry: &Entry, what: &What, call: &str) -> String {
     match what {
-        // The verdict first: arguments may be long.
-        What::Called { arguments, verdict, .. } => {
-            format!("{}: {}", judged(verdict.as_ref()), words::call(tool, arguments))
-        }
-        What::Requested { question, .. } => words::shortened(question),
+        What::Called { verdict, .. } => format!("{}: {call}", judged(verdict.as_ref())),
+        What::Requested { question, .. } => match entry.tool_call_id.is_some() {
+            true => call.to_owned(),
+            false => words::shortened(question),
+        },
         What::Decided { decision, scope, reason, edited_arguments } => {
             let mut text = decided(*decision, *scope).to_owned();
             if edited_arguments.is_some() {
@@ -273,20 +279,25 @@ fn told(entry: &Entry, what: &What) -> String {
             if let Some(reason) = reason.as_ref().filter(|_| entry.actor != Actor::Nobody) {
                 text.push_str(&format!(" ({reason})"));
             }
-            format!("{tool}: {text}")
+            let run = match (edited_arguments, &entry.tool) {
+                (Some(edited), Some(tool)) => words::action(tool, edited),
+                _ => call.to_owned(),
+            };
+            format!("{text}: {run}")
         }
-        What::Expired => format!("{tool}: nobody answered in time"),
-        What::Withdrawn { reason } => format!("{tool}: {reason}"),
-        What::Started { attempt: 1, .. } => tool.to_owned(),
-        What::Started { attempt, .. } => format!("{tool}, attempt {attempt}"),
+        What::Expired => format!("nobody answered in time: {call}"),
+        What::Withdrawn { reason } => format!("{reason}: {call}"),
+        What::Started { attempt: 1, .. } => call.to_owned(),
+        What::Started { attempt, .. } => format!("attempt {attempt}: {call}"),
         What::Finished { outcome, duration_ms, details, error } => {
-            let mut text = format!("{tool}: {}", CallState::Ended(*outcome).name());
+            let mut text = CallState::Ended(*outcome).name().to_owned();
             if let Some(took) = duration_ms {
                 text.push_str(&format!(" in {}", duration(*took)));
             }
             if let Some(code) = details.get("exit_code").and_then(Value::as_i64) {
                 text.push_str(&format!(", exit code {code}"));
             }
+            text.push_str(&format!(": {call}"));
             // Why it was denied was told with the decision or the verdict.
             let why = error.as_ref().filter(|why| !why.is_empty() && *outcome != Outcome::Denied);
             if let Some(error) = why {
@@ -295,6 +306,7 @@ fn told(entry: &Entry, what: &What) -> String {
             text
         }
         What::GrantRevoked => {
+            let tool = entry.tool.as_deref().unwrap_or_default();
             format!("{tool}: {} is revoked", entry.rule.as_deref().unwrap_or_default())
         }
         What::Changed { entity, action, id } => match entry.world_id == **id {

@@ -13,11 +13,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_world_client::wire::{Approval, Chat};
+use agent_world_client::wire::{Approval, Chat, Page};
 use agent_world_client::{Client, Path};
 use agent_world_terminal::chat::{FromHost, Setup};
 use agent_world_terminal::theme::Theme;
 use anyhow::Result;
+use serde::de::IgnoredAny;
 use tokio::sync::{Mutex, mpsc};
 
 use crate::args;
@@ -36,6 +37,8 @@ const AHEAD: usize = 16;
 const FIRST_VISIT: &str = "This is your first visit: a world called `demo` was made for you, with two agents on the \
                            built-in demo model.";
 const TO_TRY: &str = "Try: hello · what time is it · run ls -la · @ada @bob hello · /help";
+/// How the names of the built-in demo models begin.
+const DEMO: &str = "demo/";
 const VISITING: &str = "Another agent-world process is running and does the work.";
 const TAKEN_OVER: &str = "the other process has ended; this one does the work now";
 const FINISHING: &str = "finishing what is under way; Ctrl-C leaves at once";
@@ -66,7 +69,8 @@ async fn drawn(
     signals: Signals,
 ) -> Result<Exit> {
     let client = connection.client.clone();
-    let greeting = greeting(&connection, &place);
+    let is_new = is_new(&client, &place).await;
+    let greeting = greeting(&connection, &place, is_new);
     let (tell, host) = mpsc::channel(AHEAD);
     let signs = tokio::spawn(pass_on(signals, tell.clone()));
     let connection = Arc::new(Mutex::new(connection));
@@ -101,9 +105,10 @@ async fn drawn(
         work::finish(session, &mut signals).await?;
     }
     let waiting = waiting_in(&client, &ended.world, &ended.chat).await?;
+    let worker = Worker::beside(&held);
     drop(held);
     close(connection).await;
-    say_goodbye(&mut screen, waiting, &ended.world, &ended.chat)
+    say_goodbye(&mut screen, waiting, &ended.world, &ended.chat, worker)
 }
 
 /// Ends what this process runs. Nobody else holds the connection any more.
@@ -113,10 +118,27 @@ async fn close(connection: Arc<Mutex<Connection>>) {
     }
 }
 
-fn greeting(connection: &Connection, place: &Place) -> Vec<String> {
+/// Whether it is a chat with the demo model in which nothing was said yet: what it understands is not to be guessed.
+async fn is_new(client: &Client, place: &Place) -> bool {
+    let world = &place.world;
+    let mut models =
+        world.agents.iter().map(|one| one.model.as_deref().or(world.default_model.as_deref()));
+    if !models.all(|model| model.is_some_and(|model| model.starts_with(DEMO))) {
+        return false;
+    }
+    let path = place::path(&world.id).then("chats").then(&place.chat.id).then("messages");
+    let said: agent_world_client::Result<Page<IgnoredAny>> =
+        client.get(path.with("limit", "1")).await;
+    said.is_ok_and(|said| said.data.is_empty())
+}
+
+fn greeting(connection: &Connection, place: &Place, is_new: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if place.is_first_use {
-        lines.extend([FIRST_VISIT.to_owned(), TO_TRY.to_owned()]);
+        lines.push(FIRST_VISIT.to_owned());
+    }
+    if place.is_first_use || is_new {
+        lines.push(TO_TRY.to_owned());
     }
     match connection.session() {
         Some(session) if session.is_visitor() => lines.push(format!("{VISITING} {EXPLAINED}")),
@@ -189,17 +211,45 @@ async fn waiting_in(client: &Client, world: &str, chat: &str) -> Result<usize> {
     }
 }
 
+/// Who does the work after this conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Worker {
+    /// A server, or another process.
+    Another,
+    /// Nobody, before somebody starts one.
+    Nobody,
+}
+
+impl Worker {
+    fn beside(connection: &Connection) -> Self {
+        match connection.session() {
+            Some(session) if !session.is_visitor() => Self::Nobody,
+            _ => Self::Another,
+        }
+    }
+}
+
 /// Says what goes on waiting, and how to come back.
-fn say_goodbye(screen: &mut Screen, waiting: usize, world: &str, chat: &str) -> Result<Exit> {
+fn say_goodbye(
+    screen: &mut Screen,
+    waiting: usize,
+    world: &str,
+    chat: &str,
+    worker: Worker,
+) -> Result<Exit> {
     screen.fresh_line()?;
     if waiting == 0 {
         return Ok(Exit::Done);
     }
     let waiting = words::count(waiting, "approval");
-    let text = format!(
-        "{waiting} still waiting. Come back with `agent-world chat -w {world} -c {chat}`,\n\
-         or decide with `agent-world approvals list`, then `agent-world resume`."
-    );
+    let resume = match worker {
+        Worker::Another => "",
+        Worker::Nobody => ", then `agent-world resume`",
+    };
+    screen.line(Tone::Question, &format!("{waiting} still waiting. Come back with"))?;
+    // The command has a line of its own, so that it is copied whole.
+    screen.line(Tone::Question, &format!("  agent-world chat -w {world} -c {chat}"))?;
+    let text = format!("or decide with `agent-world approvals list`{resume}.");
     screen.line(Tone::Question, &text)?;
     Ok(Exit::Waiting)
 }

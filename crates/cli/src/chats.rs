@@ -1,7 +1,10 @@
 //! Lists, creates, shows, renames and deletes chats.
 //! Called by `main` for `chat` with one of these words; without one it is a conversation, see `chat`.
 
+mod transcript;
+
 use agent_world_client::wire;
+use agent_world_core::Timestamp;
 use agent_world_store::sqlite::is_worked_on;
 use anyhow::Result;
 use clap::Subcommand;
@@ -10,17 +13,14 @@ use serde_json::{Value, json};
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
+use crate::table::Table;
 use crate::world::show_grants;
 use crate::{place, words};
-
-/// Lines of one message that are shown.
-const LINES: usize = 20;
-/// Characters of a title that are shown however narrow the terminal is.
-const SHORTEST_TITLE: usize = 8;
+use transcript::Transcript;
 
 #[derive(Debug, Subcommand)]
 pub enum Chats {
-    /// The chats of a world, oldest first
+    /// The chats of a world, the one used last first; with --json the oldest first
     #[command(after_help = "\
 Examples:
   agent-world chat list -w lab
@@ -41,7 +41,7 @@ Examples:
         /// The world; otherwise whichever has the chat
         #[arg(short, long)]
         world: Option<String>,
-        /// How many of the last messages are shown
+        /// How many of the last messages are shown; calls with their results belong to theirs
         #[arg(long, value_name = "N", default_value_t = 10)]
         messages: usize,
         #[arg(long)]
@@ -125,28 +125,33 @@ fn path(chat: &wire::Chat) -> agent_world_client::Path {
 
 async fn list(connection: &Connection, world: Option<&str>, json: bool) -> Result<()> {
     let world = place::world(connection, world).await?;
-    let mut chats = connection
-        .client
-        .pages::<Value>(place::path(&world.id).then("chats").with("limit", "1000"));
+    let path = place::path(&world.id).then("chats").with("limit", "1000");
     let mut screen = Screen::stdout();
-    let workers = Workers::of(connection);
-    let mut is_empty = true;
-    while let Some(value) = chats.next().await? {
-        is_empty = false;
-        match json {
-            true => screen.json(&value)?,
-            false => {
-                let text = line(&serde_json::from_value(value)?, workers, screen.columns());
-                screen.row(Tone::Plain, &text)?;
-            }
+    if json {
+        let mut chats = connection.client.pages::<Value>(path);
+        while let Some(value) = chats.next().await? {
+            screen.json(&value)?;
         }
+        return Ok(());
     }
-    if is_empty && !json {
+    let mut chats: Vec<wire::Chat> = connection.client.all(path).await?;
+    chats.sort_by(|one, other| other.updated_at.cmp(&one.updated_at));
+    let workers = Workers::of(connection);
+    let mut table = Table::new(["CHAT", "LAST USED (UTC)", "TITLE", "STATE"], 2);
+    for chat in &chats {
+        let state = standing(chat, workers);
+        table.row([chat.id.clone(), moment(&chat.updated_at), chat.title.clone(), state]);
+    }
+    if table.is_empty() {
         let id = &world.id;
         let text = format!(
             "world {id} has no chats; `agent-world chat create -w {id}` or `agent-world send -w {id}` makes one"
         );
-        screen.line(Tone::Plain, &text)?;
+        return Ok(screen.line(Tone::Plain, &text)?);
+    }
+    table.show(&mut screen)?;
+    if workers == Workers::None && chats.iter().any(is_at_work) {
+        screen.line(Tone::Plain, "unfinished: `agent-world resume` goes on")?;
     }
     Ok(())
 }
@@ -167,26 +172,34 @@ impl Workers {
     }
 }
 
-/// A chat on one line. The title is what is shortened where there is little room.
-fn line(chat: &wire::Chat, workers: Workers, columns: Option<usize>) -> String {
-    let doing = match (chat.activity.is_busy(), workers) {
-        (false, _) => "",
-        (true, Workers::Some) => ", agents are at work",
-        (true, Workers::None) => ", unfinished: `agent-world resume` goes on",
+/// What is to be known about a chat besides its name.
+fn standing(chat: &wire::Chat, workers: Workers) -> String {
+    let doing = match (is_at_work(chat), workers) {
+        (false, _) => None,
+        (true, Workers::Some) => Some("agents are at work".to_owned()),
+        (true, Workers::None) => Some("unfinished".to_owned()),
     };
     let waiting = match chat.activity.waiting_approvals {
-        0 => String::new(),
-        number => format!(", {} waiting", words::count(number, "approval")),
+        0 => None,
+        number => Some(format!("{} waiting", words::count(number, "approval"))),
     };
-    let rest = format!("{doing}{waiting}, last used {}", chat.updated_at);
-    let title = match columns {
-        Some(columns) => {
-            let taken = chat.id.len() + 2 + rest.chars().count() + 2;
-            words::cut(&chat.title, columns.saturating_sub(taken).max(SHORTEST_TITLE))
-        }
-        None => chat.title.clone(),
-    };
-    words::unbroken(&format!("{}  {title}{rest}", chat.id))
+    doing.into_iter().chain(waiting).collect::<Vec<_>>().join(", ")
+}
+
+/// Something is under way that does not wait for a person.
+fn is_at_work(chat: &wire::Chat) -> bool {
+    let wire::Activity { agents, running_calls, .. } = &chat.activity;
+    let waits = agents.iter().all(|agent| agent.doing == wire::Doing::AwaitingApproval);
+    let only_waits = waits && !agents.is_empty() && running_calls.is_empty();
+    chat.activity.is_busy() && !only_waits
+}
+
+/// To the minute, in universal time.
+fn moment(at: &str) -> String {
+    match at.parse::<Timestamp>() {
+        Ok(at) => at.strftime("%Y-%m-%d %H:%M").to_string(),
+        Err(_) => at.to_owned(),
+    }
 }
 
 async fn show(
@@ -200,41 +213,18 @@ async fn show(
         let value: Value = connection.client.get(path(chat)).await?;
         return Ok(screen.json(&value)?);
     }
-    screen.line(Tone::Name, &line(chat, Workers::of(connection), None))?;
+    let state = match standing(chat, Workers::of(connection)) {
+        state if state.is_empty() => state,
+        state => format!(", {state}"),
+    };
+    let used = moment(&chat.updated_at);
+    let text = format!("{}  {}{state}, last used {used} UTC", chat.id, chat.title);
+    screen.line(Tone::Name, &words::unbroken(&text))?;
     screen.line(Tone::Plain, &format!("in world {}", chat.world_id))?;
     show_grants(connection, &mut screen, chat).await?;
     let all: Vec<wire::Message> =
         connection.client.all(path(chat).then("messages").with("limit", "1000")).await?;
-    let left_out = all.len().saturating_sub(messages);
-    if left_out > 0 {
-        let text = format!("… {} before; --messages shows more", words::count(left_out, "message"));
-        screen.line(Tone::Quiet, &text)?;
-    }
-    for message in all.iter().skip(left_out) {
-        show_message(&mut screen, message)?;
-    }
-    Ok(())
-}
-
-/// What somebody said, and which tools they call with it. Results of tools are beside what was said.
-fn show_message(screen: &mut Screen, message: &wire::Message) -> Result<()> {
-    let sender = words::unbroken(&message.sender);
-    let said = words::first_lines(&message.content, LINES);
-    match message.role {
-        wire::Role::Tool => {
-            for line in said.lines() {
-                screen.line(Tone::Quiet, &format!("  | {line}"))?;
-            }
-        }
-        _ if said.is_empty() => {}
-        _ => screen.said(&sender, &said)?,
-    }
-    for call in &message.tool_calls {
-        let arguments = serde_json::from_str(&call.function.arguments).unwrap_or_default();
-        let text = format!("* {sender}: {}", words::call(&call.function.name, &arguments));
-        screen.line(Tone::Quiet, &text)?;
-    }
-    Ok(())
+    Transcript::of(&all).show(&mut screen, messages)
 }
 
 async fn create(

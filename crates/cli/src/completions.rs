@@ -10,6 +10,12 @@ use clap_complete::{Shell, generate};
 use crate::args::Arguments;
 use crate::exit::Exit;
 
+const PROGRAM: &str = "agent-world";
+/// What the bash script writes between a command and one of its own commands.
+const COMMAND_MARK: &str = "__subcmd__";
+/// What it writes for a hyphen in the program's name.
+const HYPHEN_MARK: &str = "__";
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,8 +27,20 @@ pub struct Completions {
 }
 
 pub fn run(wanted: &Completions) -> Result<Exit> {
-    let mut written = Vec::new();
-    generate(wanted.shell, &mut Arguments::command(), "agent-world", &mut written);
-    io::Write::write_all(&mut io::stdout(), &written)?;
+    io::Write::write_all(&mut io::stdout(), script(wanted.shell)?.as_bytes())?;
     Ok(Exit::Done)
+}
+
+fn script(shell: Shell) -> Result<String> {
+    let mut written = Vec::new();
+    generate(shell, &mut Arguments::command(), PROGRAM, &mut written);
+    let written = String::from_utf8(written)?;
+    Ok(match shell {
+        // The generator writes the hyphen of the program's name in one way where it notes which command was typed and in
+        // another where it looks for it, so that nothing below the first word would be found.
+        Shell::Bash => {
+            written.replace(&PROGRAM.replace('-', COMMAND_MARK), &PROGRAM.replace('-', HYPHEN_MARK))
+        }
+        _ => written,
+    })
 }

@@ -5,7 +5,7 @@
 mod server;
 mod storage;
 mod system;
-mod vendors;
+pub mod vendors;
 mod worlds;
 
 use agent_world_core::display::mask_text;

@@ -44,7 +44,7 @@ async fn carry_out(connection: &Connection, wanted: Mcp) -> Result<Exit> {
             let world = place::world(connection, wanted.world.as_deref()).await?;
             let json = wanted.json;
             let server = added(wanted)?;
-            add(connection, &world.id, &server, json).await
+            add(connection, &world, &server, json).await
         }
         Mcp::Import { file, world, json } => {
             let world = place::world(connection, world.as_deref()).await?;
@@ -124,9 +124,25 @@ fn added(wanted: Add) -> Result<Value> {
     Ok(Value::Object(server))
 }
 
-async fn add(connection: &Connection, world: &str, server: &Value, json: bool) -> Result<Exit> {
-    let added: Value = connection.client.post(path(world), server).await?;
-    tell_added(world, &[added], json)
+async fn add(
+    connection: &Connection,
+    world: &wire::World,
+    server: &Value,
+    json: bool,
+) -> Result<Exit> {
+    let name = server.get("name").and_then(Value::as_str).unwrap_or_default();
+    let servers = world.more.get("mcp_servers").and_then(Value::as_object);
+    let is_known = servers.is_some_and(|servers| servers.contains_key(name));
+    let before: Option<Value> = match is_known {
+        true => Some(connection.client.get(path(&world.id).then(name)).await?),
+        false => None,
+    };
+    let added: Value = connection.client.post(path(&world.id), server).await?;
+    if let Some(before) = before {
+        let text = format!("this replaced the server {}", line(&before));
+        Screen::stderr().line(Tone::Warning, &words::unbroken(&text))?;
+    }
+    tell_added(&world.id, &[added], json)
 }
 
 /// Gives a world the servers of a file that other programs write.

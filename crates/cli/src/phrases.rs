@@ -66,7 +66,11 @@ pub fn decided(approval: &Approval) -> String {
         }
         (Some(name), Some(rule)) => format!("by {name}'s rule {rule}"),
     };
-    format!("{what} {who}")
+    // Who decided without looking, such as a program that was told to.
+    match (approval.state, &approval.reason) {
+        (ApprovalState::Approved, Some(reason)) => format!("{what} {who} ({reason})"),
+        _ => format!("{what} {who}"),
+    }
 }
 
 fn reason(approval: &Approval) -> &str {

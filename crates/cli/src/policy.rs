@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
-use crate::{place, words};
+use crate::{doubts, place, words};
 pub use args::{DeletePolicy, DiffPolicy, Policy, SetPolicy, ShowPolicy, TestPolicy};
 use change::Change;
 use document::Document;
@@ -155,6 +155,8 @@ async fn set(connection: &Connection, wanted: &SetPolicy) -> Result<()> {
             if !wanted.dry_run {
                 client.put::<Value>(path.clone().then("policy"), &value).await?;
             }
+            let named = policy.rules.iter().map(|rule| rule.tool.as_str());
+            doubts::of_tools(client, &world.id, named).await?;
             shown(&policy)?
         }
         (None, preset) => {

@@ -2,6 +2,7 @@
 //! Called by `main`. Replies go to stdout, everything else to stderr. Never approves anything it was not told to, and
 //! decides only about calls that its own message led to: others may be talking in the same chat.
 
+mod conclusion;
 mod deciding;
 mod descent;
 mod errand;
@@ -24,6 +25,10 @@ use errand::Errand;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The exit code is 3 when a request was denied because nobody was asked, or waits for somebody to decide; its id is told.
+It is 1 when a model failed, or a call was interrupted. With --json a last line of type `outcome` says what waits.
+
+A message goes to the latest chat of the world; --new begins another. What --approve lets run is recorded in the audit as
+decided by it, not by a person who looked.
 
 Examples:
   agent-world send \"@bob what time is it\"

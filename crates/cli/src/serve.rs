@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use agent_world_llm::vendors::{self, Origin};
 use agent_world_server::{Access, Options, Principal, Proof, Role, Server};
+use agent_world_store::sqlite::worker_of;
 use anyhow::{Context as _, Result, anyhow, bail};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -116,10 +117,16 @@ async fn in_use(data: &DataFolder) -> anyhow::Error {
             server.url,
             pid = server.pid
         ),
-        Found::Nobody | Found::Gone(_) => anyhow!(
-            "another agent-world process works on {folder}, such as `chat`, `send` or `resume`; \
-             end it, or name another folder with --data DIR"
-        ),
+        Found::Nobody | Found::Gone(_) => {
+            let process = match worker_of(&data.database()) {
+                Some(pid) => format!(" (process {pid})"),
+                None => String::new(),
+            };
+            anyhow!(
+                "another agent-world process works on {folder}{process}, such as `chat`, `send` or `resume`; \
+                 end it, or name another folder with --data DIR"
+            )
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use http::Method;
 use serde::Deserialize;
 
 use crate::connect::{Connection, Purpose, Whereabouts};
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::place;
 use crate::screen::{Screen, Tone};
 use crate::setup::Session;
@@ -40,6 +40,9 @@ pub struct Export {
     /// Writes the settings as files for people to edit
     #[arg(long)]
     pub folder: bool,
+    /// Writes over a file that exists
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// A world's settings as files, as the interface gives them.
@@ -65,6 +68,12 @@ pub async fn export(to: Whereabouts, wanted: Export) -> Result<Exit> {
 async fn carry_out(connection: &Connection, wanted: &Export) -> Result<()> {
     let out = wanted.out.as_deref();
     place::known_world(&connection.client, Some(&wanted.world)).await?;
+    // An empty one was made for it.
+    let holds = |path: &&Path| path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
+    if let Some(file) = out.filter(holds).filter(|_| !wanted.folder && !wanted.force) {
+        let text = format!("{} exists already; add --force to write over it", file.display());
+        return Err(Usage(text).into());
+    }
     match (wanted.folder, connection.session()) {
         (true, _) => folder(connection, &wanted.world, out).await,
         (false, Some(session)) => whole(session, &wanted.world, out).await,

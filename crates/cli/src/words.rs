@@ -1,6 +1,7 @@
 //! Puts calls, decisions and events into words.
 //! Used wherever something is shown to a person. Never decides anything, and masks secrets in arguments.
 
+use agent_world_core::command_line;
 use agent_world_core::config::{Sandbox, SandboxMode};
 use agent_world_core::display::{compact, mask_secrets, mask_text, reveal_line};
 use serde_json::Value;
@@ -19,6 +20,50 @@ pub fn call(tool: &str, arguments: &Value) -> String {
         _ => cut(&compact(arguments), LINE),
     };
     format!("{tool} {arguments}")
+}
+
+/// What a call does, on one line: a command as it would be typed, anything else as a call.
+pub fn action(tool: &str, arguments: &Value) -> String {
+    let typed = || typed(&mask_secrets(arguments));
+    match (tool == command_line::TOOL).then(typed).flatten() {
+        Some(typed) => cut(&format!("$ {typed}"), LINE),
+        None => call(tool, arguments),
+    }
+}
+
+/// The command of a call to the shell tool, and what else it says. None where it is no plain call of it.
+fn typed(arguments: &Value) -> Option<String> {
+    let fields = arguments.as_object()?;
+    let text = |name: &str| fields.get(name).and_then(Value::as_str);
+    let mut typed = match (text("script"), text("command")) {
+        (Some(script), None) => reveal_line(&mask_text(script)).into_owned(),
+        (None, Some(program)) => {
+            let parameters = match fields.get("parameters") {
+                None | Some(Value::Null) => &[],
+                Some(given) => given.as_array()?.as_slice(),
+            };
+            let mut words = vec![quoted(program)];
+            for parameter in parameters {
+                words.push(quoted(parameter.as_str()?));
+            }
+            mask_text(&words.join(" ")).into_owned()
+        }
+        _ => return None,
+    };
+    let named = ["script", "command", "parameters"];
+    for (name, value) in fields.iter().filter(|(name, _)| !named.contains(&name.as_str())) {
+        typed.push_str(&format!(" ({name}: {})", compact(value)));
+    }
+    Some(typed)
+}
+
+/// A word of which it is clear where it ends.
+fn quoted(word: &str) -> String {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || "_-./:=@%+,~^".contains(one);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => compact(&Value::from(word)),
+    }
 }
 
 /// The first lines of a text, saying how many are left out.
@@ -84,6 +129,19 @@ mod tests {
         let line = call("shell_cmd", &json!({"command": "a\nb", "api_key": "sk-1234567890abcdef"}));
         assert!(line.starts_with("shell_cmd {") && !line.contains('\n'), "{line}");
         assert!(!line.contains("sk-1234567890abcdef"), "{line}");
+    }
+
+    #[test]
+    fn a_command_is_shown_as_it_would_be_typed() {
+        let shown = |arguments: Value| action("shell_cmd", &arguments);
+        let two = json!({"command": "sh", "parameters": ["-c", "a \u{1b}[2J"], "timeout": 5});
+        assert_eq!(shown(two), r#"$ sh -c "a \u001b[2J" (timeout: 5)"#);
+        assert_eq!(shown(json!({"command": "touch", "parameters": ["m.txt"]})), "$ touch m.txt");
+        assert_eq!(shown(json!({"script": "a && b"})), "$ a && b");
+        assert_eq!(shown(json!({"odd": 1})), r#"shell_cmd {"odd":1}"#);
+        let secret = json!({"command": "curl", "parameters": ["--token", "sk-1234567890abcdef"]});
+        assert!(!shown(secret).contains("sk-1234567890abcdef"));
+        assert_eq!(action("clock", &json!({})), "clock {}");
     }
 
     #[test]

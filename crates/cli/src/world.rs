@@ -19,6 +19,7 @@ use crate::changes::add;
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
+use crate::table::Table;
 use crate::{place, templates, words};
 
 pub use create::{Create, created, introduction};
@@ -192,26 +193,28 @@ pub async fn run(to: Whereabouts, wanted: World) -> Result<Exit> {
 async fn list(connection: &Connection, json: bool) -> Result<()> {
     let mut screen = Screen::stdout();
     let mut worlds = connection.client.pages::<Value>("/api/worlds");
-    let mut is_empty = true;
+    let mut table = Table::new(["WORLD", "NAME", "CHATS", "AGENTS"], 3);
     while let Some(value) = worlds.next().await? {
-        is_empty = false;
         if json {
             screen.json(&value)?;
             continue;
         }
         let world: wire::World = serde_json::from_value(value)?;
-        let chats = chats(connection, &world.id).await?.len();
+        let chats = chats(connection, &world.id).await?.len().to_string();
         let agents: Vec<&str> = world.agents.iter().map(|agent| agent.id.as_str()).collect();
-        let chats = words::count(chats, "chat");
-        let text = format!("{}  {}: {}; {chats}", world.id, world.name, agents.join(", "));
-        screen.row(Tone::Plain, &text)?;
+        // A name that says what the id says is not said again.
+        let name = Some(world.name).filter(|name| !name.eq_ignore_ascii_case(&world.id));
+        table.row([world.id, name.unwrap_or_default(), chats, agents.join(", ")]);
     }
-    if is_empty && !json {
+    if json {
+        return Ok(());
+    }
+    if table.is_empty() {
         let text = "there is no world yet; `agent-world chat` makes a demo world, \
                     `agent-world world create ID --agent ada` one of your own";
-        screen.line(Tone::Plain, text)?;
+        return Ok(screen.line(Tone::Plain, text)?);
     }
-    Ok(())
+    Ok(table.show(&mut screen)?)
 }
 
 async fn chats(connection: &Connection, world: &str) -> Result<Vec<wire::Chat>> {

@@ -35,6 +35,8 @@ mod chat;
 mod commands;
 #[path = "cli/doctor.rs"]
 mod doctor;
+#[path = "cli/doubts.rs"]
+mod doubts;
 #[path = "cli/finding.rs"]
 mod finding;
 #[path = "cli/first_use.rs"]

@@ -190,7 +190,7 @@ fn model_call_requested(chat: &mut Chat, requested: &ModelCallRequested) {
         turn.iteration = requested.iteration;
         turn.phase = Phase::CallingModel { reply: requested.reply.clone() };
         for waiting in &requested.joined {
-            turn.attendance = turn.attendance.max(waiting.attendance());
+            turn.attendance = turn.attendance.min(waiting.attendance().unwrap_or(turn.attendance));
             if let Waiting::Message { id, sender, .. } = waiting {
                 turn.answering = sender.clone();
                 turn.answered = Some(id.clone());
@@ -316,7 +316,7 @@ fn approval_decided(chat: &mut Chat, decided: &ApprovalDecided) {
         return;
     };
     match &decided.decision {
-        Decision::Approved { scope, arguments } => {
+        Decision::Approved { scope, arguments, .. } => {
             with_call(chat, &request.asked.call, |call| {
                 call.state = CallState::Pending;
                 // Asked again after it was edited, a call keeps what the person made of it.

@@ -283,7 +283,7 @@ impl Scene<'_> {
             Decider::Nobody => (Actor::Nobody, None),
         };
         let (what, made) = match &decided.decision {
-            Decision::Approved { scope, arguments } => {
+            Decision::Approved { scope, arguments, reason } => {
                 let (scope, made) = match scope {
                     Permission::Once => (Scope::Once, None),
                     Permission::Session(grant) => (Scope::Session, Some(grant.id.to_string())),
@@ -291,7 +291,8 @@ impl Scene<'_> {
                 };
                 let edited_arguments = arguments.as_ref().map(kept);
                 let (decision, scope) = (Answer::Approved, Some(scope));
-                (What::Decided { decision, scope, reason: None, edited_arguments }, made)
+                let reason = reason.as_deref().map(line);
+                (What::Decided { decision, scope, reason, edited_arguments }, made)
             }
             Decision::Answered { .. } => {
                 let (decision, scope) = (Answer::Answered, Some(Scope::Once));

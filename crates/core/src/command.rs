@@ -177,8 +177,16 @@ pub type Look = Result<Prepared, String>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    Approve { scope: Scope, matches: Vec<Match>, arguments: Option<Value> },
-    Deny { reason: Option<String> },
+    Approve {
+        scope: Scope,
+        matches: Vec<Match>,
+        arguments: Option<Value>,
+        /// Where a program decided in somebody's name: what it was told to decide by.
+        reason: Option<String>,
+    },
+    Deny {
+        reason: Option<String>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -207,7 +207,8 @@ pub struct Message {
     pub usage: Option<Usage>,
 }
 
-/// Whether somebody can be asked while a message is worked on.
+/// Whether somebody can be asked while a message is worked on. The lesser of two is what holds where both are worked on at
+/// once: whoever can be asked is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attendance {
@@ -463,6 +464,9 @@ pub enum Decision {
         /// Arguments the person put in place of the model's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
+        /// Why, where that was said: above all that a program decided in the person's name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     Denied {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -558,10 +562,11 @@ impl Outcome {
 }
 
 impl Waiting {
-    pub fn attendance(&self) -> Attendance {
+    /// None for a result, which follows from a turn that knew whether somebody can be asked.
+    pub fn attendance(&self) -> Option<Attendance> {
         match self {
-            Waiting::Message { attendance, .. } => *attendance,
-            Waiting::Background { .. } => Attendance::Attended,
+            Waiting::Message { attendance, .. } => Some(*attendance),
+            Waiting::Background { .. } => None,
         }
     }
 }

@@ -75,8 +75,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         match event.sealed.open()?.event {
             Event::ApprovalRequested(asked) => {
                 println!("asked: {}", asked.question);
-                let answer =
-                    Answer::Approve { scope: Permission::Once, matches: vec![], arguments: None };
+                let answer = Answer::Approve {
+                    scope: Permission::Once,
+                    matches: vec![],
+                    arguments: None,
+                    reason: None,
+                };
                 engine.answer(&asked.approval, answer, "me", Claims::default()).await?;
             }
             Event::ToolFinished(finished) => println!("tool: {}", finished.output.text),

@@ -120,7 +120,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// Stands for a person, or for rules of your own.
 fn decide(asked: &ApprovalRequested) -> Answer {
     println!("asked: {}", asked.question);
-    Answer::Approve { scope: Scope::Once, matches: Vec::new(), arguments: None }
+    Answer::Approve { scope: Scope::Once, matches: Vec::new(), arguments: None, reason: None }
 }
 
 fn tell(progress: &Progress<'_>) {

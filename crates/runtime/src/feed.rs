@@ -206,8 +206,9 @@ impl Partial {
 impl News {
     /// Whether these are the very next events after a position: nobody else has stored anything in between.
     fn follows(&self, cursor: u64) -> bool {
-        let next = self.events.iter().zip(cursor + 1..);
-        !self.events.is_empty() && next.into_iter().all(|(event, place)| event.position == place)
+        let places = cursor.checked_add(1).into_iter().flat_map(|first| first..);
+        let mut next = self.events.iter().zip(places).peekable();
+        next.peek().is_some() && next.all(|(event, place)| event.position == place)
     }
 }
 

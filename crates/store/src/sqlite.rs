@@ -18,6 +18,7 @@ mod writer;
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,6 +133,18 @@ pub fn is_worked_on(path: &Path) -> bool {
     matches!(held, Ok(Err(TryLockError::WouldBlock)))
 }
 
+/// The id of the process that works on the store, where one does and it said so.
+pub fn worker_of(path: &Path) -> Option<u32> {
+    let named = std::fs::read_to_string(lock_of(path)).ok()?;
+    is_worked_on(path).then(|| named.trim().parse().ok()).flatten()
+}
+
+/// Says who holds the lock, for people. What was there is of a process that has ended.
+fn sign(mut file: &File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    writeln!(file, "{}", std::process::id())
+}
+
 fn lock_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".lock");
@@ -155,7 +168,10 @@ fn lock(path: &Path) -> Result<File, Error> {
         file.try_lock()
     });
     match held {
-        Ok(()) => Ok(file),
+        Ok(()) => {
+            sign(&file).map_err(unavailable)?;
+            Ok(file)
+        }
         Err(TryLockError::WouldBlock) => Err(Error::InUse { path: path.display().to_string() }),
         Err(TryLockError::Error(error)) => Err(unavailable(error)),
     }

@@ -3,6 +3,7 @@
 //! that carries out what was decided; only the loop touches the terminal and the network.
 
 pub mod address;
+mod burst;
 pub mod commands;
 pub mod draw;
 pub mod effect;
@@ -15,6 +16,7 @@ mod raw;
 mod released;
 mod run;
 mod shorten;
+mod show;
 pub mod state;
 mod waiting;
 mod words;
@@ -22,7 +24,7 @@ mod words;
 pub use perform::insist;
 pub use released::released;
 pub use run::{Ended, FromHost, Setup, run};
-pub use words::lasts;
+pub use words::{UNDO, lasts};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Finds what the word at the cursor could become: an agent, a command or a path.
-//! Called by `composer` when Tab is pressed. Changes nothing; looks into folders only for words that look like paths.
+//! Called by `composer` when Tab is pressed, and for agents and commands while one types. Changes nothing; looks into folders
+//! only for words that look like paths, and only for Tab.
 
 use std::path::{Path, PathBuf};
 
@@ -34,10 +35,7 @@ pub struct Completion {
 
 /// What the last word of a text could become. `is_first_line` says whether commands can be meant.
 pub fn complete(before: &str, is_first_line: bool, words: &Words) -> Option<Completion> {
-    let start = before.rfind(char::is_whitespace).map_or(0, |at| {
-        at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
-    });
-    let word = before.get(start..).unwrap_or_default();
+    let (start, word) = last_word(before);
     let candidates = if start == 0 && is_first_line && is_command(word) {
         commands(word, words)
     } else if let Some(name) = word.strip_prefix('@') {
@@ -48,6 +46,20 @@ pub fn complete(before: &str, is_first_line: bool, words: &Words) -> Option<Comp
         Vec::new()
     };
     (!candidates.is_empty()).then(|| Completion { typed: word.chars().count(), candidates })
+}
+
+/// Whether the last word of a text is the name of an agent or a command, which can be offered before anybody asks.
+pub fn is_name(before: &str, is_first_line: bool) -> bool {
+    let (start, word) = last_word(before);
+    (start == 0 && is_first_line && is_command(word)) || word.starts_with('@')
+}
+
+/// Where the last word of a text begins, and the word.
+fn last_word(before: &str) -> (usize, &str) {
+    let start = before.rfind(char::is_whitespace).map_or(0, |at| {
+        at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+    });
+    (start, before.get(start..).unwrap_or_default())
 }
 
 fn is_command(word: &str) -> bool {

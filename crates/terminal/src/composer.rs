@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 pub use history::{History, Kept};
 
-use crate::completion::{Completion, Words, complete};
+use crate::completion::{Completion, Words, complete, is_name};
 use crate::theme::Theme;
 
 /// Rows of candidates that are shown at once.
@@ -38,18 +38,21 @@ pub struct Composer {
     area: TextArea<'static>,
     history: History,
     popup: Option<Popup>,
+    /// Nothing is offered for this word any more: somebody did not want it.
+    is_refused: bool,
     theme: Theme,
 }
 
 #[derive(Debug)]
 struct Popup {
     completion: Completion,
-    chosen: usize,
+    /// None as long as nobody has chosen among what was offered: keys mean what they mean without it.
+    chosen: Option<usize>,
 }
 
 impl Composer {
     pub fn new(theme: Theme, history: History) -> Self {
-        Self { area: area(theme, Vec::new()), history, popup: None, theme }
+        Self { area: area(theme, Vec::new()), history, popup: None, is_refused: false, theme }
     }
 
     pub fn text(&self) -> String {
@@ -66,6 +69,7 @@ impl Composer {
         self.area.move_cursor(CursorMove::Bottom);
         self.area.move_cursor(CursorMove::End);
         self.popup = None;
+        self.is_refused = false;
     }
 
     /// Takes what was typed, which is remembered.
@@ -102,12 +106,17 @@ impl Composer {
             KeyCode::Tab => self.complete(words),
             KeyCode::Up if !alt && self.is_on_first_row() => self.recall(History::older),
             KeyCode::Down if !alt && self.is_on_last_row() => self.recall(History::newer),
-            KeyCode::Char('u') if control => changed(self.area.delete_line_by_head()),
+            KeyCode::Char('u') if control => {
+                let typed = changed(self.area.delete_line_by_head());
+                self.offer(words);
+                typed
+            }
             KeyCode::Char('_' | 'z') if control => changed(self.area.undo()),
             KeyCode::Esc | KeyCode::BackTab | KeyCode::PageUp | KeyCode::PageDown => Typed::Nothing,
             _ => {
                 let before = (self.area.lines().to_vec(), self.area.cursor());
                 self.area.input(key);
+                self.offer(words);
                 changed(before != (self.area.lines().to_vec(), self.area.cursor()))
             }
         }
@@ -144,6 +153,11 @@ impl Composer {
         self.popup.is_some()
     }
 
+    /// Whether somebody has chosen one of them, so that Enter takes it.
+    pub fn has_chosen(&self) -> bool {
+        self.popup.as_ref().is_some_and(|popup| popup.chosen.is_some())
+    }
+
     /// Shows or hides the cursor.
     pub fn focus(&mut self, has_focus: bool) {
         let cursor = if has_focus { self.theme.selected() } else { self.theme.plain() };
@@ -161,31 +175,50 @@ impl Composer {
     // Completion.
 
     fn complete(&mut self, words: &Words) -> Typed {
-        let cursor = self.area.cursor();
-        let line = self.area.lines().get(cursor.0).cloned().unwrap_or_default();
-        let before: String = line.chars().take(cursor.1).collect();
-        let Some(completion) = complete(&before, cursor.0 == 0, words) else {
+        let (before, is_first_line) = self.before_cursor();
+        let Some(completion) = complete(&before, is_first_line, words) else {
             return Typed::Nothing;
         };
-        self.popup = Some(Popup { completion, chosen: 0 });
-        match self.popup.as_ref().map(|popup| popup.completion.candidates.len()) {
-            Some(1) => self.choose(),
-            _ => Typed::Redraw,
-        }
+        let is_only_one = completion.candidates.len() == 1;
+        self.popup = Some(Popup { completion, chosen: Some(0) });
+        if is_only_one { self.choose(0) } else { Typed::Redraw }
+    }
+
+    /// Offers what the name at the cursor could become, without anybody asking.
+    fn offer(&mut self, words: &Words) {
+        let (before, is_first_line) = self.before_cursor();
+        let is_name = is_name(&before, is_first_line);
+        self.is_refused &= is_name;
+        self.popup = match is_name && !self.is_refused {
+            true => complete(&before, is_first_line, words)
+                .map(|completion| Popup { completion, chosen: None }),
+            false => None,
+        };
+    }
+
+    /// The line up to the cursor, and whether it is the first.
+    fn before_cursor(&self) -> (String, bool) {
+        let cursor = self.area.cursor();
+        let line = self.area.lines().get(cursor.0).map_or("", String::as_str);
+        (line.chars().take(cursor.1).collect(), cursor.0 == 0)
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Option<Typed> {
         let popup = self.popup.as_mut()?;
         let last = popup.completion.candidates.len().saturating_sub(1);
-        match key.code {
-            KeyCode::Tab | KeyCode::Down => {
-                popup.chosen = if popup.chosen >= last { 0 } else { popup.chosen + 1 };
+        match (key.code, popup.chosen) {
+            (KeyCode::Tab, None) if last == 0 => return Some(self.choose(0)),
+            (KeyCode::Tab | KeyCode::Down, chosen) => {
+                popup.chosen = Some(chosen.map_or(0, |at| if at >= last { 0 } else { at + 1 }));
             }
-            KeyCode::BackTab | KeyCode::Up => {
-                popup.chosen = popup.chosen.checked_sub(1).unwrap_or(last);
+            (KeyCode::BackTab | KeyCode::Up, chosen) => {
+                popup.chosen = Some(chosen.and_then(|at| at.checked_sub(1)).unwrap_or(last));
             }
-            KeyCode::Enter | KeyCode::Right => return Some(self.choose()),
-            KeyCode::Esc => self.popup = None,
+            (KeyCode::Enter | KeyCode::Right, Some(chosen)) => return Some(self.choose(chosen)),
+            (KeyCode::Esc, _) => {
+                self.popup = None;
+                self.is_refused = true;
+            }
             _ => {
                 self.popup = None;
                 return None;
@@ -194,8 +227,8 @@ impl Composer {
         Some(Typed::Redraw)
     }
 
-    fn choose(&mut self) -> Typed {
-        if let Some(Popup { completion, chosen }) = self.popup.take()
+    fn choose(&mut self, chosen: usize) -> Typed {
+        if let Some(Popup { completion, .. }) = self.popup.take()
             && let Some(candidate) = completion.candidates.get(chosen)
         {
             for _ in 0..completion.typed {
@@ -243,7 +276,7 @@ impl Popup {
     /// Which candidates are shown: a few around the chosen one.
     fn shown(&self) -> std::ops::Range<usize> {
         let count = self.completion.candidates.len();
-        let start = (self.chosen + 1).saturating_sub(POPUP);
+        let start = (self.chosen.unwrap_or(0) + 1).saturating_sub(POPUP);
         start..count.min(start + POPUP)
     }
 
@@ -251,7 +284,7 @@ impl Popup {
         let Some(candidate) = self.completion.candidates.get(row) else {
             return Line::default();
         };
-        let style = if row == self.chosen { theme.selected() } else { theme.plain() };
+        let style = if Some(row) == self.chosen { theme.selected() } else { theme.plain() };
         // What each is about stands in one column, whichever are shown.
         let widest = self.completion.candidates.iter().map(|one| one.text.width()).max();
         let gap = " ".repeat(widest.unwrap_or(0).saturating_sub(candidate.text.width()) + 1);

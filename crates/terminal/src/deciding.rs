@@ -2,8 +2,10 @@
 //! Used by `chat` and `tui`. Only what is plainly an answer is one; no key that was pressed for something else decides, and
 //! none of what is pasted does.
 
+mod calls;
 mod card;
 mod command;
+mod edit;
 mod form;
 mod input;
 mod prompt;
@@ -38,6 +40,17 @@ pub struct Deciding {
     /// Why the last key decided nothing.
     problem: Option<String>,
     helps: bool,
+    /// The chat it is of, where that is not the one the person is in.
+    pub elsewhere: Option<String>,
+    delivery: Option<Delivery>,
+}
+
+/// How far a decision that was made has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    OnItsWay,
+    /// Nobody answered; it is tried again.
+    Retrying,
 }
 
 /// What the next keys are taken for.
@@ -46,7 +59,11 @@ enum Step {
     Choice,
     /// For which calls a permission is to last, and the one that is marked.
     Calls(Reach, Option<usize>),
+    /// Whether every call of the tool is really meant, from now on.
+    Sure(usize),
     Reason(Input),
+    /// The command line of a call of the shell, or its script.
+    Command(Input),
     Arguments(Input),
     Fields(Box<Fields>),
 }
@@ -71,7 +88,16 @@ impl Deciding {
 
     /// Shown at a moment.
     pub fn shown_at(approval: Approval, since: Instant) -> Self {
-        Self { approval, since, stray: None, step: Step::Choice, problem: None, helps: false }
+        Self {
+            approval,
+            since,
+            stray: None,
+            step: Step::Choice,
+            problem: None,
+            helps: false,
+            elsewhere: None,
+            delivery: None,
+        }
     }
 
     /// It was drawn only now, after something else was in its place: keys from before do not answer it.
@@ -96,12 +122,36 @@ impl Deciding {
 
     /// Whether text is being typed, so that every key belongs to it.
     pub fn is_typing(&self) -> bool {
-        matches!(self.step, Step::Reason(_) | Step::Arguments(_) | Step::Fields(_))
+        let is_text = matches!(
+            self.step,
+            Step::Reason(_) | Step::Command(_) | Step::Arguments(_) | Step::Fields(_)
+        );
+        is_text && self.delivery.is_none()
     }
 
     /// Whether the first choice is still to be made, so that leaving loses nothing.
     pub fn is_choosing(&self) -> bool {
         matches!(self.step, Step::Choice)
+    }
+
+    /// Whether a key closes something before it leaves.
+    pub fn closes(&self, key: KeyEvent) -> bool {
+        self.helps && key.code == KeyCode::Esc
+    }
+
+    /// Whether a key would decide at once. Who asks goes on to see whether it was the first of a text.
+    pub fn would_decide(&self, key: KeyEvent, now: Instant) -> bool {
+        !self.is_typing() && matches!(self.clone().key_at(key, now), Outcome::Decided(_))
+    }
+
+    /// How far the decision has come, where one was made.
+    pub fn delivery(&self) -> Option<Delivery> {
+        self.delivery
+    }
+
+    /// A decision was made, or is not delivered yet. Until more is heard of it no key decides again.
+    pub fn deliver(&mut self, delivery: Delivery) {
+        self.delivery = Some(delivery);
     }
 
     /// A key that was pressed at a moment: one that could not have been an answer yet means nothing, and neither does one in
@@ -140,7 +190,7 @@ impl Deciding {
             KeyEventKind::Repeat => self.is_typing(),
             KeyEventKind::Release => false,
         };
-        if is_interrupt || !is_pressed {
+        if is_interrupt || !is_pressed || self.delivery.is_some() {
             return Outcome::Nothing;
         }
         let before = self.problem.take();
@@ -150,7 +200,13 @@ impl Deciding {
                 let (reach, marked) = (*reach, *marked);
                 self.choose_calls(key, reach, marked)
             }
-            Step::Reason(_) | Step::Arguments(_) | Step::Fields(_) => self.type_key(key),
+            Step::Sure(place) => {
+                let place = *place;
+                self.make_sure(key, place)
+            }
+            Step::Reason(_) | Step::Command(_) | Step::Arguments(_) | Step::Fields(_) => {
+                self.type_key(key)
+            }
         };
         match outcome {
             Outcome::Nothing if before.is_some() => Outcome::Redraw,
@@ -161,14 +217,17 @@ impl Deciding {
     /// Text that was pasted.
     pub fn paste(&mut self, text: &str) -> Outcome {
         match &mut self.step {
-            Step::Choice | Step::Calls(..) => Outcome::Nothing,
-            Step::Reason(input) | Step::Arguments(input) => input.insert(text),
+            Step::Choice | Step::Calls(..) | Step::Sure(_) => Outcome::Nothing,
+            Step::Reason(input) | Step::Command(input) | Step::Arguments(input) => {
+                input.insert(text)
+            }
             Step::Fields(fields) => fields.input.insert(text),
         }
     }
 
     /// Says why what was sent decided nothing. What was typed is still there.
     pub fn refused(&mut self, problem: impl Into<String>) {
+        self.delivery = None;
         self.problem = Some(problem.into());
     }
 
@@ -180,12 +239,18 @@ impl Deciding {
         width: u16,
         theme: Theme,
     ) -> Vec<Line<'static>> {
-        card::lines(&self.approval, number, total, width, theme)
+        let place = self.elsewhere.as_deref();
+        card::lines(&self.approval, place, number, total, width, theme)
     }
 
     /// The keys there are now, and what was typed so far.
     pub fn prompt(&self, width: u16, theme: Theme) -> Vec<Line<'static>> {
-        prompt::lines(self, width, theme)
+        self.prompt_within(usize::MAX, width, theme)
+    }
+
+    /// As `prompt`, in so many rows, as far as that goes: of a long text less is shown, of the keys nothing is left out.
+    pub fn prompt_within(&self, rows: usize, width: u16, theme: Theme) -> Vec<Line<'static>> {
+        prompt::lines(self, rows, width, theme)
     }
 
     fn choose(&mut self, key: KeyEvent) -> Outcome {
@@ -199,6 +264,10 @@ impl Deciding {
             Some('l') => Outcome::Later,
             Some('?') => {
                 self.helps = !self.helps;
+                Outcome::Redraw
+            }
+            None if key.code == KeyCode::Esc && self.helps => {
+                self.helps = false;
                 Outcome::Redraw
             }
             None if key.code == KeyCode::Esc => Outcome::Later,
@@ -220,55 +289,6 @@ impl Deciding {
         }
     }
 
-    fn ask_arguments(&mut self) -> Outcome {
-        if !rules::offers(&self.approval, Reach::Once) {
-            return self.refuse(rules::ONCE_NOT_OFFERED);
-        }
-        let step = match &self.approval.form {
-            None => Step::Arguments(Input::json(&self.approval.arguments)),
-            Some(form) => match Fields::of(form) {
-                Some(fields) => Step::Fields(Box::new(fields)),
-                None => Step::Arguments(Input::json(&Value::Object(serde_json::Map::new()))),
-            },
-        };
-        self.go_to(step)
-    }
-
-    fn choose_calls(&mut self, key: KeyEvent, reach: Reach, marked: Option<usize>) -> Outcome {
-        let count = self.approval.suggested_matches.len();
-        match (key.code, letter(key)) {
-            (KeyCode::Esc, _) => self.go_to(Step::Choice),
-            (KeyCode::Up, _) => {
-                let to = marked.map_or(count, |at| if at == 0 { count } else { at });
-                self.go_to(Step::Calls(reach, to.checked_sub(1)))
-            }
-            (KeyCode::Down, _) => {
-                let to = marked.map_or(0, |at| at + 1);
-                self.go_to(Step::Calls(reach, Some(if to < count { to } else { 0 })))
-            }
-            (KeyCode::Enter, _) if key.modifiers.is_empty() => match marked {
-                Some(place) => self.lasting(reach, Some(place)),
-                None => self.refuse(rules::SAY_WHICH),
-            },
-            // The widest permission is chosen like any other, never by a key that was pressed twice.
-            (_, Some('s' | 'a')) => self.refuse(rules::SAY_WHICH),
-            (_, Some(digit)) if digit.is_ascii_digit() => {
-                let number = digit.to_digit(10).and_then(|number| usize::try_from(number).ok());
-                match number.and_then(|number| number.checked_sub(1)).filter(|at| *at < count) {
-                    Some(place) => self.lasting(reach, Some(place)),
-                    None => self.refuse(format!(
-                        "there is no {digit}; choose one from 1 to {count}; nothing was decided"
-                    )),
-                }
-            }
-            _ => Outcome::Nothing,
-        }
-    }
-
-    fn lasting(&self, reach: Reach, suggestion: Option<usize>) -> Outcome {
-        decided(Decision { suggestion, ..Decision::approve(reach) })
-    }
-
     fn type_key(&mut self, key: KeyEvent) -> Outcome {
         if key.code == KeyCode::Esc {
             return self.go_to(Step::Choice);
@@ -282,6 +302,13 @@ impl Deciding {
                     ));
                 }
                 decided(Decision::deny(Some(reason).filter(|reason| !reason.is_empty())))
+            }
+            Step::Command(input) if input.is_sent_by(key) => {
+                let text = input.text();
+                match edit::arguments(&self.approval, &text) {
+                    Ok(arguments) => self.once(Some(arguments)),
+                    Err(problem) => self.refuse(problem),
+                }
             }
             Step::Arguments(input) if input::sends(key) => {
                 let text = input.text();
@@ -298,9 +325,9 @@ impl Deciding {
                     Entered::Whole(answer) => self.go_to(Step::Arguments(Input::json(&answer))),
                 }
             }
-            Step::Reason(input) | Step::Arguments(input) => input.key(key),
+            Step::Reason(input) | Step::Command(input) | Step::Arguments(input) => input.key(key),
             Step::Fields(fields) => fields.input.key(key),
-            Step::Choice | Step::Calls(..) => Outcome::Nothing,
+            Step::Choice | Step::Calls(..) | Step::Sure(_) => Outcome::Nothing,
         }
     }
 

@@ -14,6 +14,7 @@ pub mod markdown;
 pub mod permissions;
 pub mod theme;
 pub mod tui;
+pub mod unread;
 
 #[cfg(test)]
 mod scripted;

@@ -1,5 +1,5 @@
 //! Puts into words what agents may do: rules, and the calls that a permission covers.
-//! Used by `chat` and by the commands. Only reads what was recorded; secrets in it are masked once more.
+//! Used by `chat`, `tui` and the commands. Only reads what was recorded; secrets in it are masked once more.
 
 use agent_world_client::{Client, Path, Result};
 use agent_world_core::display::{compact, mask_text, reveal_line};

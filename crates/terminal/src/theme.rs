@@ -43,9 +43,10 @@ impl Theme {
         Style::new()
     }
 
-    /// What can be passed over: times, notes, what was said before.
+    /// What can be passed over: times, notes, what was said before. In the terminal's own colour for text: a grey of the
+    /// palette is hard to read on one background or the other.
     pub fn quiet(self) -> Style {
-        self.coloured(Color::DarkGray, Modifier::DIM)
+        Style::new().add_modifier(Modifier::DIM)
     }
 
     pub fn strong(self) -> Style {
@@ -177,6 +178,11 @@ mod tests {
         styles.extend(parts.map(|part| theme.part(part)));
         assert!(styles.iter().all(|style| style.fg.is_none() && style.bg.is_none()));
         assert_ne!(theme.warning(), theme.plain());
+    }
+
+    #[test]
+    fn what_is_quiet_is_readable_on_every_background() {
+        assert_eq!(Theme::new(true).quiet().fg, None, "dim already; no grey besides");
     }
 
     #[test]

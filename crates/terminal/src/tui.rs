@@ -59,6 +59,7 @@ use self::guard::Guard;
 use self::message::{Effect, Message};
 use self::state::{Start, State};
 use crate::theme::Theme;
+use crate::unread::Unread;
 
 const FRAME: Duration = Duration::from_millis(33);
 const BEAT: Duration = Duration::from_millis(250);
@@ -89,7 +90,8 @@ pub async fn run(client: Client, world: Option<String>) -> Result<Vec<String>> {
     // Otherwise the first code that is shown would hold up a frame. Nobody waits for it, not even who leaves at once.
     drop(std::thread::spawn(crate::markdown::prepare));
     let guard = Guard::enter().context("the terminal cannot be used")?;
-    let mut view = View { state: State::new(start), worker, guard, drawn: None };
+    let mut view =
+        View { state: State::new(start), worker, guard, unread: Unread::default(), drawn: None };
     let mut messages = messages;
     view.live(&mut messages, &mut ends).await?;
     let View { state, worker, guard, .. } = view;
@@ -121,6 +123,7 @@ struct View {
     state: State,
     worker: Worker,
     guard: Guard,
+    unread: Unread,
     /// When the last frame was drawn.
     drawn: Option<Instant>,
 }
@@ -145,6 +148,7 @@ impl View {
         loop {
             let due = self.drawn.map_or_else(Instant::now, |drawn| drawn + FRAME);
             let course = tokio::select! {
+                // In this order: all that was typed is taken in before anything is drawn.
                 biased;
                 () = ends.next() => Course::Over,
                 event = input.next() => match event {
@@ -152,6 +156,7 @@ impl View {
                     None => Course::Over,
                 },
                 () = sleep_until(due), if is_dirty => {
+                    self.unread.look_again();
                     self.draw()?;
                     is_dirty = self.state.is_unfinished();
                     continue;
@@ -160,7 +165,10 @@ impl View {
                     Some(message) => self.take(message, messages),
                     None => Course::Over,
                 },
-                _ = beat.tick() => self.update(Message::Tick(Timestamp::now())),
+                _ = beat.tick() => {
+                    self.unread.look_again();
+                    self.update(Message::Tick(Timestamp::now()))
+                }
             };
             if course == Course::Over {
                 return Ok(());
@@ -170,6 +178,7 @@ impl View {
     }
 
     fn input(&mut self, event: Event) -> Course {
+        self.unread.heard(&event);
         match event {
             Event::Key(key) => self.update(Message::Key(key)),
             Event::Mouse(mouse) => self.update(Message::Mouse(mouse)),

@@ -164,8 +164,14 @@ async fn show_line(client: &Client, screen: &mut Screen, one: &Value) -> Result<
         Err(error) if error.status() == Some(404) => chat_id.clone(),
         Err(error) => return Err(error.into()),
     };
-    let text = format!("{}  {}", approval.id, phrases::wish(&approval));
-    screen.line(Tone::Question, &text)?;
+    let wants = match approval.form {
+        Some(_) => phrases::wish(&approval),
+        None => {
+            let action = words::action(&approval.tool, &approval.arguments);
+            format!("{}: {action}", approval.agent_id)
+        }
+    };
+    screen.line(Tone::Question, &format!("{}  {wants}", approval.id))?;
     let text = format!("    world {world_id}, chat “{title}”, since {created_at}");
     Ok(screen.line(Tone::Quiet, &text)?)
 }

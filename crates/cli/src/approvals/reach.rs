@@ -54,16 +54,18 @@ async fn waiting(client: &Client, world: &str) -> Result<BTreeSet<String>> {
 /// Which calls run from now on without being asked about; none where it was only this one.
 pub fn holds_for(approval: &Approval, decision: &Decision) -> Option<String> {
     let narrowed = decision.suggestion.and_then(|number| approval.suggested_matches.get(number));
-    let calls = match narrowed {
-        Some(suggestion) => words::unbroken(&suggestion.label),
-        None => format!("every call of {}", approval.tool),
+    let (calls, whatever) = match narrowed {
+        Some(suggestion) => (words::unbroken(&suggestion.label), ""),
+        None => (format!("every call of {}", approval.tool), ", with any arguments"),
     };
     let (agent, world) = (&approval.agent_id, &approval.world_id);
     match decision.scope {
         Some(Reach::Session) => {
-            Some(format!("holds for {calls} by {agent} for the rest of this chat"))
+            Some(format!("holds for {calls} by {agent} for the rest of this chat{whatever}"))
         }
-        Some(Reach::Always) => Some(format!("holds for {calls} by {agent} in world {world}")),
+        Some(Reach::Always) => Some(format!(
+            "holds for {calls} by {agent} in world {world}, in all its chats{whatever}"
+        )),
         Some(Reach::Once) | None => None,
     }
 }

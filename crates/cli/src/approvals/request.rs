@@ -20,11 +20,20 @@ pub fn show(screen: &mut Screen, approval: &Approval) -> io::Result<()> {
     }
     let text = format!("{}: {}", approval.id, phrases::state(approval));
     screen.line(Tone::Question, &text)?;
-    present(screen, approval)
+    present(screen, approval, Listing::Places)
+}
+
+/// How the permissions that can be given are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    /// By their places, as `--match` takes them.
+    Places,
+    /// As a conversation takes them: the whole tool has a letter of its own, the others are counted.
+    Keys,
 }
 
 /// Who, what exactly, where, and which permissions can be given.
-pub fn present(screen: &mut Screen, approval: &Approval) -> io::Result<()> {
+pub fn present(screen: &mut Screen, approval: &Approval, listing: Listing) -> io::Result<()> {
     if let Some(form) = &approval.form {
         return present_form(screen, approval, form);
     }
@@ -54,13 +63,27 @@ pub fn present(screen: &mut Screen, approval: &Approval) -> io::Result<()> {
     if let Some(at) = &approval.expires_at {
         screen.line(Tone::Plain, &format!("  until {at}"))?;
     }
-    for (number, suggestion) in (1..).zip(&approval.suggested_matches) {
-        screen.line(Tone::Quiet, &format!("    {number} {}", suggestion.label))?;
-    }
+    list(screen, approval, listing)?;
     if !rules::is_whole(approval) {
         screen.line(Tone::Warning, "  not shown in full: `always` is not offered")?;
     } else if !rules::offers(approval, Reach::Always) {
         screen.line(Tone::Quiet, "  `always` is not offered")?;
+    }
+    Ok(())
+}
+
+fn list(screen: &mut Screen, approval: &Approval, listing: Listing) -> io::Result<()> {
+    let whole = rules::whole_tool(approval).filter(|_| listing == Listing::Keys);
+    let mut number = 0;
+    for (place, suggestion) in approval.suggested_matches.iter().enumerate() {
+        let key = match whole == Some(place) {
+            true => rules::WHOLE_TOOL.to_string(),
+            false => {
+                number += 1;
+                number.to_string()
+            }
+        };
+        screen.line(Tone::Quiet, &format!("    {key} {}", suggestion.label))?;
     }
     Ok(())
 }

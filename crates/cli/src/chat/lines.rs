@@ -2,17 +2,17 @@
 //! Called by `chat`. Each line is a message, posted when the agents are done with the one before, or the answer to what is asked.
 //! Everything it shows comes from the log, so that what is written is what is stored.
 
+mod answering;
 mod commands;
 
 use std::collections::HashSet;
 
 use agent_world_client::wire::{
-    Activity, Approval, ApprovalState, Chat, Decision, Event, Message, NewMessage, News,
-    OnApproval, Page, Posted, Reach, Role,
+    Activity, ApprovalState, Chat, Event, Message, NewMessage, News, OnApproval, Page, Posted, Role,
 };
 use agent_world_client::{Client, Error, Following, Heard, Path};
 use agent_world_runtime::{Environment as _, System};
-use agent_world_terminal::chat::{address, insist, lasts, released};
+use agent_world_terminal::chat::{address, insist};
 use anyhow::Result;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -20,9 +20,9 @@ use tokio::task::JoinSet;
 
 use super::input::{Input, Line};
 use super::opening::{self, Opening};
-use super::question::{self, Questions, Reading, Step};
+use super::question::{self, Questions};
 use super::telling::Telling;
-use super::{FINISHING, LOOK, TAKEN_OVER, say_goodbye, waiting_in};
+use super::{FINISHING, LOOK, TAKEN_OVER, Worker, say_goodbye, waiting_in};
 use crate::connect::Connection;
 use crate::exit::Exit;
 use crate::place::{self, Place};
@@ -47,8 +47,9 @@ pub async fn run(
         work::finish(session, &mut signals).await?;
     }
     let waiting = waiting_in(&client, &world, &chat).await?;
+    let worker = Worker::beside(&connection);
     connection.close().await;
-    say_goodbye(&mut screen, waiting, &world, &chat)
+    say_goodbye(&mut screen, waiting, &world, &chat, worker)
 }
 
 /// How a conversation ended.
@@ -275,79 +276,6 @@ impl Conversation {
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    async fn answered(&mut self, reading: Reading, line: &str, step: Step) -> Result<()> {
-        match reading {
-            Reading::Answer(decision) => self.decide(&decision).await,
-            Reading::AskReason => self.next_step(Step::Reason),
-            Reading::AskArguments => self.next_step(Step::Arguments),
-            Reading::Later => {
-                self.questions.put_off();
-                self.note(Tone::Quiet, "it waits; /approvals asks again")
-            }
-            Reading::Unclear(problem) => {
-                if !line.trim().is_empty() {
-                    self.note(Tone::Warning, &problem)?;
-                }
-                match step {
-                    Step::Arguments => self.next_step(Step::Decision),
-                    Step::Decision | Step::Reason => Ok(()),
-                }
-            }
-        }
-    }
-
-    fn next_step(&mut self, step: Step) -> Result<()> {
-        if let Some(asked) = &mut self.questions.asked {
-            asked.step = step;
-        }
-        Ok(())
-    }
-
-    async fn decide(&mut self, decision: &Decision) -> Result<()> {
-        let Some(asked) = self.questions.asked.clone() else {
-            return Ok(());
-        };
-        let id = asked.approval.id.clone();
-        let path = Path::new("/api/approvals").then(&id);
-        let after = self.following.known();
-        let client = self.client().clone();
-        // One decision takes effect, however often it is sent.
-        match insist(|| client.post::<Approval>(path.clone(), decision)).await {
-            Ok(decided) => {
-                self.questions.settle(&id);
-                self.own_decisions.insert(id);
-                self.tell_lasting(&asked.approval, &decided, decision, after)
-            }
-            Err(error) if error.status() == Some(409) => {
-                self.questions.settle(&id);
-                self.note(Tone::Warning, &format!("! {error}"))
-            }
-            Err(error @ Error::Refused(_)) => {
-                self.next_step(Step::Decision)?;
-                self.note(Tone::Warning, &format!("! {error}"))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Says for which calls a permission holds, and has counted what else it answers.
-    fn tell_lasting(
-        &mut self,
-        asked: &Approval,
-        decided: &Approval,
-        decision: &Decision,
-        after: u64,
-    ) -> Result<()> {
-        let calls = decision.suggestion.and_then(|place| asked.suggested_matches.get(place));
-        let (Some(Reach::Session | Reach::Always), Some(calls)) = (decision.scope, calls) else {
-            return Ok(());
-        };
-        let (client, world, chat) = self.whereabouts();
-        let id = asked.id.clone();
-        self.asides.spawn(async move { released(&client, &world, &chat, &id, after).await });
-        self.note(Tone::Quiet, &lasts(decided, &calls.label))
     }
 
     // What happens.

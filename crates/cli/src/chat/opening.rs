@@ -62,7 +62,7 @@ pub async fn enter(connection: &Connection, place: &Place, screen: &mut Screen) 
     // Requests elsewhere are not this conversation's, but somebody should know of them.
     if !elsewhere.is_empty() {
         let waiting = words::count(elsewhere.len(), "approval");
-        let text = format!("{waiting} waiting in other chats: `agent-world approvals list`");
+        let text = format!("{waiting} waiting in other chats: /approvals asks about them");
         screen.line(Tone::Quiet, &text)?;
     }
     let chat: Chat = client.get(path).await?;

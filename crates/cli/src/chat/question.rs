@@ -2,13 +2,13 @@
 //! Used by `lines`. Only what is plainly an answer is one; anything else decides nothing. What may be chosen is the same as on
 //! a terminal: `deciding::rules` says it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
 
 use agent_world_client::wire::{Approval, Decision, Reach};
 use agent_world_terminal::deciding::rules;
 
-use crate::approvals::request;
+use crate::approvals::request::{self, Listing};
 use crate::screen::{Screen, Tone};
 
 /// Requests of one chat, and the one a person is asked about.
@@ -17,6 +17,8 @@ pub struct Questions {
     waiting: VecDeque<Approval>,
     /// Put off by the person until they ask for them.
     later: BTreeSet<String>,
+    /// Of other chats, by their ids: where they are.
+    elsewhere: BTreeMap<String, String>,
     pub asked: Option<Asked>,
 }
 
@@ -34,6 +36,8 @@ pub enum Step {
     Decision,
     Reason,
     Arguments,
+    /// Whether every call of the tool is really meant, from now on.
+    Sure,
 }
 
 /// What a line means as an answer.
@@ -42,6 +46,9 @@ pub enum Reading {
     Answer(Box<Decision>),
     AskReason,
     AskArguments,
+    AskWhetherSure,
+    /// It was not meant.
+    Back,
     Later,
     /// Not an answer, and why.
     Unclear(String),
@@ -52,6 +59,17 @@ impl Questions {
         if !self.waiting.iter().any(|known| known.id == approval.id) {
             self.waiting.push_back(approval);
         }
+    }
+
+    /// One of another chat, which is said with it.
+    pub fn add_of(&mut self, approval: Approval, place: String) {
+        self.elsewhere.insert(approval.id.clone(), place);
+        self.add(approval);
+    }
+
+    /// Whether what becomes of it is heard elsewhere.
+    pub fn is_elsewhere(&self, id: &str) -> bool {
+        self.elsewhere.contains_key(id)
     }
 
     /// It is decided, expired or withdrawn.
@@ -83,18 +101,22 @@ impl Questions {
             let total = self.waiting.len();
             let heading = format!("? {number} of {total} waiting: {}", approval.id);
             screen.line(Tone::Question, &heading)?;
-            request::present(screen, approval)?;
+            if let Some(place) = self.elsewhere.get(&approval.id) {
+                screen.line(Tone::Question, &format!("  of another chat: {place}"))?;
+            }
+            request::present(screen, approval, Listing::Keys)?;
             screen.line(Tone::Plain, &format!("  {}", choices(approval)))?;
             let (approval, step) = (approval.clone(), Step::Decision);
             self.asked = Some(Asked { approval, step, since: Instant::now() });
         }
         if let Some(asked) = &self.asked {
             let prompt = match asked.step {
-                Step::Decision => "decide> ",
-                Step::Reason => "why (empty for no reason)> ",
-                Step::Arguments => "arguments as JSON (empty to go back)> ",
+                Step::Decision => "decide> ".to_owned(),
+                Step::Reason => "why (empty for no reason)> ".to_owned(),
+                Step::Arguments => "arguments as JSON (empty to go back)> ".to_owned(),
+                Step::Sure => format!("{} y/n> ", rules::really(&asked.approval)),
             };
-            screen.prompt(Tone::Question, prompt)?;
+            screen.prompt(Tone::Question, &prompt)?;
         }
         Ok(true)
     }
@@ -136,6 +158,11 @@ pub fn read(asked: &Asked, line: &str) -> Reading {
             }
             Err(problem) => Reading::Unclear(problem),
         },
+        Step::Sure => match (line.to_lowercase().as_str(), rules::whole_tool(&asked.approval)) {
+            ("y" | "yes", Some(place)) => permit(Reach::Always, place),
+            ("n" | "no" | "", _) => Reading::Back,
+            _ => Reading::Unclear("say y or n; nothing was decided".to_owned()),
+        },
         Step::Decision => read_decision(&asked.approval, line),
     }
 }
@@ -175,26 +202,34 @@ fn read_decision(view: &Approval, line: &str) -> Reading {
     }
 }
 
-/// A permission that lasts is for the calls with a number, also where it is for all calls of the tool.
+fn permit(reach: Reach, place: usize) -> Reading {
+    answer(Decision { suggestion: Some(place), ..Decision::approve(reach) })
+}
+
+/// A permission that lasts is for the calls with a number, or for the whole tool, which has a letter.
 fn lasting(view: &Approval, reach: Reach, number: &str) -> Reading {
     if !rules::offers(view, reach) {
         return Reading::Unclear(rules::not_offered(view, reach));
     }
-    let last = view.suggested_matches.len();
     let letter = if reach == Reach::Always { "a" } else { "s" };
     if number.is_empty() {
         return Reading::Unclear(format!(
-            "say for which calls, by a number of the list (as in `{letter} 1`), or answer `o` for this one; \
+            "say for which calls, by a key of the list (as in `{letter} 1`), or answer `o` for this one; \
              nothing was decided"
         ));
     }
-    let place = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    match place.filter(|place| *place < last) {
-        Some(place) => answer(Decision { suggestion: Some(place), ..Decision::approve(reach) }),
-        None => Reading::Unclear(format!(
-            "{} has no suggestion {number}; choose one from 1 to {last}; nothing was decided",
-            view.id
-        )),
+    if number.eq_ignore_ascii_case(&rules::WHOLE_TOOL.to_string())
+        && let Some(place) = rules::whole_tool(view)
+    {
+        return match reach {
+            Reach::Always => Reading::AskWhetherSure,
+            Reach::Session | Reach::Once => permit(reach, place),
+        };
+    }
+    let place = number.parse::<usize>().ok().and_then(|number| rules::numbered(view, number));
+    match place {
+        Some(place) => permit(reach, place),
+        None => Reading::Unclear(rules::no_number(view, number)),
     }
 }
 

@@ -36,7 +36,7 @@ fn approval(reach: Reach, number: Option<usize>) -> Reading {
 
 fn seen(question: &Approval) -> String {
     let paper = Paper::default();
-    request::present(&mut paper.screen(false), question).unwrap();
+    request::present(&mut paper.screen(false), question, Listing::Keys).unwrap();
     paper.text()
 }
 
@@ -46,7 +46,9 @@ fn plain_answers_are_understood() {
         ("o", approval(Reach::Once, None)),
         (" ONCE ", approval(Reach::Once, None)),
         ("s 2", approval(Reach::Session, Some(2))),
-        ("session 3", approval(Reach::Session, Some(3))),
+        ("session t", approval(Reach::Session, Some(3))),
+        ("S T", approval(Reach::Session, Some(3))),
+        ("a t", Reading::AskWhetherSure),
         ("always 1", approval(Reach::Always, Some(1))),
         ("d", Reading::AskReason),
         ("d too risky", answer(Decision::deny(Some("too risky".to_owned())))),
@@ -74,6 +76,7 @@ fn anything_else_decides_nothing() {
         "a",
         "s nine",
         "a 9",
+        "s 3",
         "later on",
         "hello",
     ] {

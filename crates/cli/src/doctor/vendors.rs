@@ -42,7 +42,7 @@ impl Vendors {
         Ok((vendors::keys(&settings, &variables), models))
     }
 
-    pub fn look(&self) -> Findings {
+    pub(super) fn look(&self) -> Findings {
         let mut findings = Findings::about("models");
         if let Some(problem) = &self.problem {
             findings.fail(
@@ -51,6 +51,7 @@ impl Vendors {
             );
         }
         findings.ok(format!("demo needs nothing: {}", demo_world::MODEL));
+        let mut without: Vec<&str> = Vec::new();
         for (name, origin) in &self.keys {
             findings.ok(match origin {
                 Origin::Variable(variable) => format!("{name} has a key, from {variable}"),
@@ -60,8 +61,15 @@ impl Vendors {
                 }
                 Origin::TokenServer => format!("{name} gets its token from a token server"),
                 Origin::NotNeeded => format!("{name} needs no key"),
-                Origin::Missing(fix) => format!("{name} has no key; to use it, {fix}"),
+                Origin::Missing(_) => {
+                    without.push(name);
+                    continue;
+                }
             });
+        }
+        if !without.is_empty() {
+            let text = "`agent-world init` sets one up, docs/models.md names their variables";
+            findings.ok(format!("without a key: {}; {text}", without.join(", ")));
         }
         findings
     }

@@ -67,7 +67,7 @@ pub struct Add {
     #[arg(short, long)]
     pub world: Option<String>,
     /// Where a server over HTTP is
-    #[arg(long, conflicts_with = "command")]
+    #[arg(long, conflicts_with = "command", value_parser = address)]
     pub url: Option<String>,
     /// Sent with every request to a server over HTTP; may be given several times
     #[arg(long = "header", value_name = "NAME: VALUE", requires = "url", value_parser = header)]
@@ -96,4 +96,13 @@ fn header(written: &str) -> Result<(String, String), String> {
 fn variable(written: &str) -> Result<(String, String), String> {
     let (name, value) = written.split_once('=').ok_or("write NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Something that can be asked over HTTP. What stands for a variable is known only where the server is started.
+fn address(written: &str) -> Result<String, String> {
+    let is_address = |url: reqwest::Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    match written.contains("${") || reqwest::Url::parse(written).is_ok_and(is_address) {
+        true => Ok(written.to_owned()),
+        false => Err("it is no URL; write one such as https://wiki.example/mcp".to_owned()),
+    }
 }

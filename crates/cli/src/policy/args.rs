@@ -108,7 +108,7 @@ pub struct TestPolicy {
     #[arg(short, long)]
     pub world: Option<String>,
     /// The tool that is called
-    #[arg(long, required_unless_present = "command", requires = "arguments")]
+    #[arg(long, requires = "arguments")]
     pub tool: Option<String>,
     #[arg(long, value_name = "JSON", value_parser = parse_json, requires = "tool")]
     pub arguments: Option<Value>,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{document, in_force};
 use crate::connect::Connection;
+use crate::exit::Usage;
 use crate::policy::TestPolicy;
 use crate::screen::{Screen, Tone};
 use crate::{place, tool, words};
@@ -26,6 +27,11 @@ struct Trial {
 }
 
 pub async fn run(connection: &Connection, wanted: TestPolicy) -> Result<()> {
+    if wanted.tool.is_none() && wanted.command.is_empty() {
+        let text = "nothing to try: write a command behind `--`, as in `agent-world policy test -- git status`, \
+                    or a call with --tool NAME --arguments JSON";
+        return Err(Usage(text.to_owned()).into());
+    }
     let world = place::world(connection, wanted.world.as_deref()).await?;
     let tool = wanted.tool.unwrap_or_else(|| command_line::TOOL.to_owned());
     let arguments = wanted.arguments.unwrap_or_else(|| shell_call(&wanted.command));

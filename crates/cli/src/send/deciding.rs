@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use agent_world_client::wire::{Approval, Decision, Reach};
+use agent_world_client::wire::{Approval, Decision, Reach, Verdict};
 use agent_world_client::{Client, Error, Path, Result};
 use agent_world_core::command::UNATTENDED;
 use serde::Deserialize;
@@ -15,6 +15,9 @@ use super::Approve;
 /// Nobody was asked, and the agent is not told otherwise.
 const ONLY_READING: &str = "this run approves only tools that declare themselves read-only";
 const NO_ANSWER: &str = "this run answers no questions";
+/// What an approval was given by, for whoever reads the audit: no person looked at the call.
+const ALL: &str = "send --approve all";
+const READ_ONLY: &str = "send --approve read-only";
 
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,16 +56,16 @@ impl Deciding {
             Approve::None | Approve::Wait => return Ok(Became::Left(None)),
             // What a tool wants to know nobody here can say.
             _ if request.form.is_some() => deny(NO_ANSWER),
-            Approve::All => Decision::approve(Reach::Once),
+            Approve::All => approved(ALL),
             Approve::ReadOnly if self.only_reads(client, &request.tool).await? => {
-                Decision::approve(Reach::Once)
+                approved(READ_ONLY)
             }
             Approve::ReadOnly => deny(ONLY_READING),
         };
         let path = Path::new("/api/approvals").then(&request.id);
-        let became = match decision.reason {
-            Some(_) => Became::Denied,
-            None => Became::Decided,
+        let became = match decision.decision {
+            Verdict::Deny => Became::Denied,
+            Verdict::Approve => Became::Decided,
         };
         match super::errand::again(|| client.post::<IgnoredAny>(path.clone(), &decision)).await {
             Ok(_) => Ok(became),
@@ -85,6 +88,11 @@ impl Deciding {
         };
         Ok(reading.contains(tool))
     }
+}
+
+/// Recorded with its reason: nobody has looked at the call.
+fn approved(reason: &str) -> Decision {
+    Decision { reason: Some(reason.to_owned()), ..Decision::approve(Reach::Once) }
 }
 
 fn deny(reason: &str) -> Decision {

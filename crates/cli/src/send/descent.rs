@@ -9,6 +9,10 @@ use agent_world_client::wire::{Event, Joined, News, Phase, Stream};
 /// A message and what came of it, as far as the chat was followed.
 #[derive(Debug, Default)]
 pub struct Descent {
+    /// The message itself.
+    first: String,
+    /// Some turn has taken the message in, be it one that serves others as well.
+    heard_by_an_agent: bool,
     messages: HashSet<String>,
     turns: HashSet<String>,
     calls: HashSet<String>,
@@ -18,7 +22,8 @@ pub struct Descent {
 
 impl Descent {
     pub fn of(message: &str) -> Self {
-        Self { messages: HashSet::from([message.to_owned()]), ..Self::default() }
+        let first = message.to_owned();
+        Self { messages: HashSet::from([first.clone()]), first, ..Self::default() }
     }
 
     /// Takes in the next event of the chat. None since the message was posted may be left out.
@@ -58,9 +63,21 @@ impl Descent {
         }
         // Where it is not told what was joined, it may be anything.
         let joined = stream.joined.as_ref();
+        let is_first =
+            |one: &Joined| matches!(one, Joined::MessageId(message) if *message == self.first);
+        self.heard_by_an_agent |= joined.is_some_and(|joined| joined.iter().any(is_first));
         if !joined.is_some_and(|joined| joined.iter().all(|one| self.includes(one))) {
             self.turns.remove(turn);
         }
+    }
+
+    pub fn message(&self) -> &str {
+        &self.first
+    }
+
+    /// Whether any agent has taken the message in. Otherwise it waits for one that is not done with something else.
+    pub fn is_taken_in(&self) -> bool {
+        self.heard_by_an_agent
     }
 
     /// Whether a call was made for the message and for nothing else.

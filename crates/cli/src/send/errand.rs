@@ -6,16 +6,17 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use agent_world_client::wire::{
-    Activity, Approval, ApprovalState, Doing, Event, Message, NewMessage, News, OnApproval, Page,
-    Posted, Role, Standing,
+    Activity, Approval, ApprovalState, Call, CallState, Doing, Event, Message, NewMessage, News,
+    OnApproval, Page, Posted, Role, Standing,
 };
-use agent_world_client::{Client, Error, Following, Heard, Path, Scope};
+use agent_world_client::{Error, Following, Heard, Path, Scope};
 use agent_world_runtime::{Environment as _, System};
 use anyhow::Result;
 use backon::{ExponentialBuilder, Retryable as _};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::conclusion::Conclusion;
 use super::deciding::{Became, Deciding};
 use super::descent::Descent;
 use super::leaving::{self, Stage};
@@ -34,18 +35,18 @@ const LOOK: Duration = Duration::from_secs(1);
 
 pub struct Errand {
     to: Whereabouts,
-    connection: Connection,
-    world: String,
-    chat: String,
+    pub(super) connection: Connection,
+    pub(super) world: String,
+    pub(super) chat: String,
     path: Path,
     scope: Scope,
     following: Following,
     /// The connection to a server is gone for now.
     lost: bool,
-    approve: Approve,
+    pub(super) approve: Approve,
     deciding: Deciding,
     /// What the message led to: all that this run may decide about.
-    descent: Descent,
+    pub(super) descent: Descent,
     form: Form,
     stage: Stage,
     /// What goes on, as far as it was heard since the message was posted.
@@ -54,10 +55,12 @@ pub struct Errand {
     progress: Progress,
     replies: Screen,
     notes: Screen,
-    failed: bool,
+    pub(super) failed: bool,
     /// The chat is deleted: nothing comes any more.
-    gone: bool,
-    denied: BTreeSet<String>,
+    pub(super) gone: bool,
+    pub(super) denied: BTreeSet<String>,
+    /// Calls of the message that were cut off while they ran.
+    pub(super) interrupted: Vec<Call>,
 }
 
 impl Errand {
@@ -94,6 +97,7 @@ impl Errand {
             failed: false,
             gone: false,
             denied: BTreeSet::new(),
+            interrupted: Vec::new(),
         })
     }
 
@@ -253,6 +257,11 @@ impl Errand {
         match &event.news {
             News::Notice(notice) => self.failed |= is_failure(notice),
             News::Approval(approval) => self.asked(approval).await?,
+            News::Tool(call)
+                if call.state == CallState::Interrupted && self.descent.has_call(&call.id) =>
+            {
+                self.interrupted.push(Call::clone(call));
+            }
             News::Activity(activity) => {
                 self.progress.tell(&phrases::activity(activity));
                 self.activity = Some(activity.clone());
@@ -313,43 +322,16 @@ impl Errand {
         Ok(())
     }
 
-    /// Says what was not done for want of a person.
+    /// Says what was not done for want of a person, or was cut off.
     async fn conclude(&mut self) -> Result<Exit> {
-        let why = match self.approve {
-            Approve::ReadOnly => "it is not declared read-only",
-            _ => "nobody could be asked",
-        };
-        for id in std::mem::take(&mut self.denied).iter() {
-            self.denied.insert(id.clone());
-            let text =
-                format!("{id} was denied because {why}; see --approve, or use `agent-world chat`");
-            self.note(Tone::Warning, &text)?;
+        let conclusion = Conclusion::reach(self).await?;
+        for (tone, text) in conclusion.lines(self) {
+            self.note(tone, &text)?;
         }
-        let waiting = match self.gone {
-            true => Vec::new(),
-            false => waiting(&self.connection.client, &self.chat).await?,
-        };
-        for approval in &waiting {
-            let text = format!("{} is waiting: {}", approval.id, phrases::wish(approval));
-            self.note(Tone::Warning, &text)?;
+        if let (Form::Objects, Some(waits)) = (self.form, conclusion.object(self)) {
+            self.replies.json(&waits)?;
         }
-        if !waiting.is_empty() {
-            let resume = match self.connection.session() {
-                Some(_) => ", then `agent-world resume`",
-                None => "",
-            };
-            let text = format!(
-                "decide with `agent-world approvals approve ID` or `deny ID`{resume}; \
-                 or go on with `agent-world chat -w {} -c {}`",
-                self.world, self.chat
-            );
-            self.note(Tone::Plain, &text)?;
-        }
-        Ok(match (self.failed, self.denied.is_empty() && waiting.is_empty()) {
-            (true, _) => Exit::Failed,
-            (false, false) => Exit::Waiting,
-            (false, true) => Exit::Done,
-        })
+        Ok(conclusion.exit(self))
     }
 
     fn note(&mut self, tone: Tone, text: &str) -> Result<()> {
@@ -362,10 +344,6 @@ impl Errand {
 fn is_at_work(activity: &Activity) -> bool {
     let thinks = activity.agents.iter().any(|agent| agent.doing == Doing::Thinking);
     activity.is_busy() && thinks
-}
-
-async fn waiting(client: &Client, chat: &str) -> Result<Vec<Approval>, Error> {
-    client.all(Path::new("/api/approvals").with("chat", chat).with("limit", "1000")).await
 }
 
 /// What an event is about, with its type.

@@ -140,7 +140,7 @@ fn events_and_requests_are_heard_as_they_come_whoever_tells() {
         asked.run(&["send", "--approve", "wait", TOUCH]).with_code(3);
         tail.wait_for(" message human: run touch made");
         tail.wait_for(" approval apr_");
-        watch.wait_for("ada wants to use shell_cmd");
+        watch.wait_for("ada: $ touch made");
         for running in [tail, watch] {
             running.signal("INT");
             running.wait().succeeded();
@@ -180,7 +180,9 @@ fn a_message_survives_the_server_it_was_sent_through() {
     until("the command", || home.file("made").exists());
     server.crash();
     sent.wait_for_warning("the server has ended; this process does the work now");
-    let ended = sent.wait().succeeded().says("\"state\":\"interrupted\"");
+    let ended = sent.wait().with_code(1).says("\"state\":\"interrupted\"");
+    let ended =
+        ended.warns("shell_cmd of ada was interrupted: it may or may not have taken effect");
     let replies = ended.json();
     let posted = replies.iter().filter(|one| one["role"] == "user").count();
     assert_eq!(posted, 1, "{replies:#?}");

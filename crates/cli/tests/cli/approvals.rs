@@ -179,7 +179,7 @@ fn other_arguments_are_approved_once_unless_the_permission_is_narrowed() {
 fn arguments_are_shown_as_they_are_on_one_line() {
     let home = Home::new();
     home.leave_waiting(r#"run echo "a\\b""#);
-    home.run(&["approvals", "list"]).succeeded().says(r#"["a\\b"]"#);
+    home.run(&["approvals", "list"]).succeeded().says(r#"ada: $ echo "a\\b""#);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn watching_goes_on_over_a_restart_of_the_server() {
     let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
     crate::serve::address(&server);
     home.run(&["send", "--approve", "wait", "run touch made"]).with_code(3);
-    watch.wait_for("ada wants to use shell_cmd");
+    watch.wait_for("ada: $ ");
     watch.signal("INT");
     watch.wait().succeeded();
 }
@@ -228,11 +228,103 @@ fn a_lasting_approval_says_how_far_it_reaches_and_what_it_released() {
     home.run(&["audit"])
         .succeeded()
         .says("from now on grant_")
-        .says(": calls of shell_cmd by ada in this chat");
+        .says(": every call of shell_cmd by ada in chat_");
     home.run(&["resume"]).succeeded();
     assert!(home.file("one").exists() && home.file("two").exists());
     let waiting = home.leave_waiting("@bob run touch four");
     let always = ["approvals", "approve", &waiting[0], "--scope", "always", "--match", "1"];
     home.run(&always).succeeded().says("holds for ").says(" by bob in world demo");
-    home.run(&["audit"]).succeeded().says("calls of shell_cmd by bob in demo");
+    // How a permission is narrowed is told, not only for which tool it is.
+    let audit = home.run(&["audit"]).succeeded();
+    audit.says("shell_cmd with arguments = {").says("by bob in world demo\n");
+}
+
+#[test]
+fn a_permission_that_lasts_says_how_it_is_taken_back() {
+    let home = Home::new();
+    for (scope, mark) in [("session", "grant_"), ("always", "rule_")] {
+        let id = home.leave_waiting("run touch one").remove(0);
+        let approved = home.run(&["approvals", "approve", &id, "--scope", scope]).succeeded();
+        let approved = approved.says("every call of shell_cmd by ada").says("with any arguments");
+        let revoke = format!("agent-world approvals revoke {mark}");
+        let start = approved.out.find(&revoke).unwrap_or_else(|| panic!("{approved:?}"));
+        let named = approved.out[start + revoke.len() - mark.len()..].split('`').next().unwrap();
+        home.run(&["resume"]).succeeded();
+        home.run(&["approvals", "revoke", named]).succeeded().says("is revoked");
+    }
+    let help = home.run(&["approvals", "approve", "--help"]).succeeded();
+    help.says("holds for the whole tool").says("with any arguments").says("approvals revoke");
+}
+
+#[test]
+fn a_beginning_that_only_one_id_has_is_enough() {
+    let home = Home::new();
+    let waiting = home.leave_waiting("run touch one; run touch two");
+    let [one, two] = waiting.as_slice() else { panic!("{waiting:?}") };
+    let unclear = home.run(&["approvals", "approve", "apr_"]).with_code(1);
+    unclear.warns("2 begin with apr_").warns(one).warns(two).warns("wants to use shell_cmd");
+    let alike = one.chars().zip(two.chars()).take_while(|(one, two)| one == two).count();
+    let beginning = &one[..=alike];
+    home.run(&["approvals", "show", beginning]).succeeded().says(one);
+    home.run(&["approvals", "deny", beginning]).succeeded().says(&format!("{one}: denied"));
+    // Now it is the only one that waits.
+    home.run(&["approvals", "approve", "apr_"]).succeeded().says(&format!("{two}: approved"));
+    home.run(&["approvals", "deny", "apr_x"]).with_code(1).warns("approval apr_x does not exist");
+}
+
+#[test]
+fn several_requests_are_decided_at_once() {
+    let home = Home::new();
+    let waiting = home.leave_waiting("run touch one; run touch two; run touch three");
+    let some = ["approvals", "approve", &waiting[0], "apr_none", &waiting[1]];
+    let ended = home.run(&some).with_code(1).warns("approval apr_none does not exist");
+    ended.says(&format!("{}: approved", waiting[0])).says(&format!("{}: approved", waiting[1]));
+    let narrowed = ["approvals", "approve", "--all", "--scope", "session", "--match", "1", "--yes"];
+    home.run(&narrowed).with_code(2).warns("are about one request");
+    let wide = ["approvals", "approve", "--all", "--scope", "always", "--yes"];
+    home.run(&wide).with_code(2).warns("--all approves each call once");
+    home.run(&["approvals", "deny", "--all"]).with_code(2).warns("add --yes to do it");
+    home.run(&["approvals", "deny", &waiting[2], "--all"]).with_code(2);
+    assert_eq!(home.waiting(), [waiting[2].clone()]);
+    home.run(&["approvals", "deny", "--all", "-w", "none", "--yes"]).with_code(1).warns("none");
+    home.run(&["approvals", "deny", "--all", "-w", "demo", "--yes"]).succeeded().says(": denied");
+    home.run(&["approvals", "deny", "--all", "--yes"]).succeeded().says("nothing is waiting");
+    home.run(&["resume"]).succeeded();
+    assert!(home.file("one").exists() && home.file("two").exists());
+    assert!(!home.file("three").exists());
+}
+
+#[test]
+fn on_a_terminal_it_is_asked_whether_all_are_meant() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch one").remove(0);
+    let program = env!("CARGO_BIN_EXE_agent-world");
+    for (answer, left) in [("n", 1), ("y", 0)] {
+        let command = format!("{program} approvals approve --all");
+        let mut asked = home.start_terminal(&[("TERM", "dumb")], &command);
+        asked.wait_for("approve 1 request? [y/N]");
+        assert!(asked.out().contains(&id), "{}", asked.out());
+        asked.write(&format!("{answer}\n"));
+        asked.wait().succeeded();
+        assert_eq!(home.waiting().len(), left, "{answer}");
+    }
+}
+
+#[test]
+fn a_chat_is_shown_with_what_was_decided_about_each_call_and_what_came_of_it() {
+    let home = Home::new();
+    home.run(&["send", "--approve", "all", "run echo hi"]).succeeded();
+    let id = home.leave_waiting("run touch made").remove(0);
+    let listed = home.run(&["approvals", "list"]).succeeded();
+    listed.says(&format!("{id}  ada: $ touch made\n"));
+    let list = home.run(&["chat", "list", "--json"]).succeeded().json();
+    let chat = list[0]["id"].as_str().unwrap();
+    let shown = home.run(&["chat", "show", chat]).succeeded();
+    let shown = shown.says("* ada: $ echo hi\n    approved once\n    | hi\n");
+    let shown = shown.says(&format!("* ada: $ touch made\n    waits for a decision: {id}\n"));
+    shown.does_not_say("requestApproval").does_not_say("approve_once");
+    home.run(&["approvals", "deny", &id, "--reason", "not now"]).succeeded();
+    home.run(&["resume"]).succeeded();
+    let shown = home.run(&["chat", "show", chat]).succeeded();
+    shown.says("* ada: $ touch made\n    denied: not now\n    | denied by the user: not now\n");
 }

@@ -86,6 +86,21 @@ fn without_ids(text: &str) -> String {
     out + rest
 }
 
+/// Moments to the minute, as tables have them, as TIME.
+fn without_minutes(text: &str) -> String {
+    const MINUTE: &str = "0000-00-00 00:00";
+    let shape: String =
+        text.chars().map(|one| if one.is_ascii_digit() { '0' } else { one }).collect();
+    // Digits are as long as what stands for them here, so that places are the same in both.
+    let (mut out, mut from) = (String::new(), 0);
+    for (start, _) in shape.match_indices(MINUTE) {
+        out += &text[from..start];
+        out += "TIME";
+        from = start + MINUTE.len();
+    }
+    out + &text[from..]
+}
+
 /// Moments as TIME.
 fn without_times(text: &str) -> String {
     let is_moment = |piece: &str| {
@@ -96,8 +111,9 @@ fn without_times(text: &str) -> String {
             .collect();
         shape == "0000-00-00T" && piece.len() >= 20
     };
+    let text = without_minutes(text);
     let mut out = String::new();
-    let mut rest = text;
+    let mut rest = text.as_str();
     while let Some(start) = rest.find("T").and_then(|_| {
         rest.char_indices().map(|(place, _)| place).find(|place| is_moment(&rest[*place..]))
     }) {

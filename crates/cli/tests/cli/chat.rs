@@ -32,8 +32,8 @@ fn a_line_that_is_no_answer_decides_nothing() {
     ended
         .says("nothing was decided")
         .says("say for how long: `s 1` for the rest of this chat, `a 1` always")
-        .says("say for which calls, by a number of the list (as in `s 1`)")
-        .says("choose one from 1 to 3")
+        .says("say for which calls, by a key of the list (as in `s 1`)")
+        .says("there is no 9; there is 1 to 2, or t for the whole tool")
         .says("denied by the user: it is late");
     assert!(!home.file("made").exists());
 }
@@ -62,7 +62,9 @@ fn three_approvals_are_asked_one_after_another_with_how_many_wait() {
     let ended = home.chat(&["run touch one; run touch two; run touch three", "l", "o", "d no"]);
     let ended = ended.with_code(3);
     let ended = ended.says("1 of 3 waiting").says("2 of 3 waiting").says("2 of 2 waiting");
-    ended.says("1 approval still waiting. Come back with `agent-world chat -w demo -c chat_");
+    ended
+        .says("1 approval still waiting. Come back with\n  agent-world chat -w demo -c chat_")
+        .says("or decide with `agent-world approvals list`, then `agent-world resume`.");
     assert!(
         home.file("two").exists() && !home.file("one").exists() && !home.file("three").exists()
     );
@@ -101,8 +103,37 @@ fn an_approval_of_an_earlier_run_is_asked_at_the_start() {
 fn approvals_of_other_chats_are_mentioned() {
     let home = Home::new();
     let id = home.leave_waiting("run touch made").remove(0);
-    let ended = home.run_with(&["chat", "--new"], "/approvals\nhello\n").succeeded();
-    ended.says("1 approval waiting in other chats").says(&id).says("ada: ");
+    let ended = home.run_with(&["chat", "--new"], "/approvals\nl\nhello\n").succeeded();
+    ended.says("1 approval waiting in other chats: /approvals asks about them").says("ada: ");
+    assert_eq!(home.waiting(), [id]);
+}
+
+#[test]
+fn approvals_of_other_chats_are_decided_without_going_there() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch made").remove(0);
+    let ended = home.run_with(&["chat", "--new"], "/approvals\no\nhello\n").succeeded();
+    ended.says(&format!("1 of 1 waiting: {id}\n  of another chat: chat_")).says("> hello\nada: ");
+    assert!(home.file("made").exists());
+}
+
+#[test]
+fn the_whole_tool_has_a_key_that_never_moves_and_is_asked_about_twice() {
+    let home = Home::new();
+    for command in ["touch one", "rm two"] {
+        let ended = home.chat(&[&format!("run {command}"), "a t", "n", "a t", "maybe", "", "d no"]);
+        ended
+            .succeeded()
+            .says("    t any shell_cmd call\n")
+            .says("any shell_cmd call by ada, in every chat of demo, from now on? y/n> n\n")
+            .says("say y or n; nothing was decided")
+            .says("denied by the user: no");
+    }
+    let ended = home.chat(&["run touch one", "a t", "y", "run touch two"]).succeeded();
+    ended
+        .says("in every chat of demo you are not asked again for ada: any shell_cmd call")
+        .says("`agent-world approvals revoke ID` takes it back");
+    assert!(home.file("one").exists() && home.file("two").exists());
 }
 
 #[test]
@@ -185,7 +216,7 @@ fn a_lasting_answer_says_for_which_calls_it_holds_and_what_else_it_released() {
     chat.write("run touch made\n");
     chat.wait_for("decide> ");
     chat.write("a 1\n");
-    chat.wait_for("in world demo you are not asked again: exactly this call");
+    chat.wait_for("in every chat of demo you are not asked again for ada: exactly this call");
     chat.wait_for("also released: 1 waiting request in other chats");
     chat.write("/policy\n");
     chat.wait_for(

@@ -116,7 +116,7 @@ fn what_was_said_in_a_chat_is_shown() {
     let chat = home.run(&["chat", "list", "--json"]).succeeded().json()[0]["id"].clone();
     let chat = chat.as_str().unwrap();
     let shown = home.run(&["chat", "show", chat]).succeeded();
-    let shown = shown.says("human: run echo out").says(r#"* ada: shell_cmd {"command":"echo""#);
+    let shown = shown.says("human: run echo out").says("* ada: $ echo out");
     shown.says("  | out").says("ada: (I am the built-in demo model").does_not_say("ada: \n");
     let last = home.run(&["chat", "show", chat, "--messages", "1"]).succeeded();
     last.says("messages before; --messages shows more").does_not_say("human: run");

@@ -30,8 +30,7 @@ fn a_new_machine_is_told_of_and_nothing_is_made() {
     let home = Home::new();
     let told = home.run_where(NO_KEYS, &["doctor"]).succeeded();
     let told = told.says("is made at the first use").says("landlock").says("bubblewrap");
-    let told =
-        told.says("openai has no key; to use it, set OPENAI_API_KEY").says("demo needs nothing");
+    let told = told.says("without a key: anthropic, azure, deepseek, ").says("demo needs nothing");
     told.says("built in: ").says("there is no world yet").does_not_say("problem");
     assert!(!home.path().exists(), "a look makes nothing");
 }

@@ -29,7 +29,7 @@ fn whoever_listens_and_says_nothing_is_passed_by() {
     home.run(&["send", "hello"]).succeeded();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     announce(&home, &listener.local_addr().unwrap().to_string());
-    home.run(&["world", "list"]).succeeded().says("demo  Demo: ada, bob; 1 chat");
+    home.run(&["world", "list"]).succeeded().says("demo         1      ada, bob");
     home.run(&["send", "hello"]).succeeded().says("ada: ");
     home.run(&["doctor"]).says("does not answer");
 }

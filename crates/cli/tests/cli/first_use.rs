@@ -21,7 +21,7 @@ fn the_first_message_finds_a_demo_world_and_is_answered() {
     let second = home.run(&["send", "-w", "demo", "hello"]).succeeded();
     assert_eq!(second.err, "");
     assert_eq!(second.out, "ada: Hello! Say `help` to see what I can do.\n");
-    home.run(&["world", "list"]).succeeded().says("demo  Demo: ada, bob; 1 chat");
+    home.run(&["world", "list"]).succeeded().says("demo         1      ada, bob");
 }
 
 #[test]
@@ -61,6 +61,6 @@ fn two_first_visits_at_once_make_one_world() {
         visit.close();
         visit.wait().succeeded().says("ada: ");
     }
-    home.run(&["world", "list"]).succeeded().says("demo  Demo: ada, bob; ");
+    home.run(&["world", "list"]).succeeded().says("demo         1      ada, bob");
     home.run(&["verify"]).succeeded().says("of 1 world and ");
 }

@@ -33,3 +33,34 @@ fn every_command_has_a_page_in_the_manual() {
     home.run(&["man"]).succeeded().says(".TH agent-world 1");
     assert!(!home.path().exists(), "nothing is made for it");
 }
+
+/// What bash proposes for the last of these words.
+fn proposed(home: &Home, words: &[&str]) -> Vec<String> {
+    let last = words.len() - 1;
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let asked = format!(
+        "source <(agent-world completions bash); COMP_WORDS=({}); COMP_CWORD={last}; \
+         _agent__world agent-world {} {}; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        quoted.join(" "),
+        quoted[last],
+        quoted[last - 1],
+    );
+    let script = home.write("ask.bash", &asked);
+    let folder = home.path();
+    let folder = folder.parent().unwrap();
+    let ended = home.run_script(&format!("bash {script}"), folder).succeeded();
+    ended.out.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_below_the_first_word() {
+    let home = Home::new();
+    let words = proposed(&home, &["agent-world", "approvals", ""]);
+    for word in ["list", "show", "approve", "deny", "revoke"] {
+        assert!(words.iter().any(|one| one == word), "{word}: {words:?}");
+    }
+    let values = proposed(&home, &["agent-world", "send", "--approve", ""]);
+    assert_eq!(values, ["none", "read-only", "all", "wait"]);
+    let words = proposed(&home, &["agent-world", "approvals", "approve", "--sc"]);
+    assert_eq!(words, ["--scope"]);
+}

@@ -164,3 +164,40 @@ fn in_a_pipe_what_needs_approval_is_denied_runs_or_waits_as_it_was_told() {
     let exist = ["denied", "ran", "left"].map(|name| home.file(name).exists());
     assert_eq!(exist, [false, true, false]);
 }
+
+#[test]
+fn a_message_behind_a_waiting_request_says_what_becomes_of_it() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch made").remove(0);
+    let ended = home.run(&["send", "hello"]).with_code(3);
+    ended.warns(&format!("your message was accepted; ada answers when {id} is decided"));
+    let objects = home.run(&["send", "--json", "hello again"]).with_code(3).json();
+    let [posted, outcome] = objects.as_slice() else { panic!("{objects:#?}") };
+    assert_eq!(outcome["type"], "outcome");
+    assert_eq!(outcome["state"], "waiting");
+    assert_eq!(outcome["message_id"], posted["id"]);
+    assert_eq!(outcome["taken_up"], false);
+    assert_eq!(outcome["approvals"], serde_json::json!([id]));
+    // A message that was taken in waits for nobody else.
+    let own = home.run(&["send", "--new", "--json", "--approve", "wait", "run touch made"]);
+    let own = own.with_code(3).json();
+    assert_eq!(own.last().unwrap()["taken_up"], true);
+    let ended = home.run(&["send", "--approve", "wait", "--new", "run touch made"]).with_code(3);
+    assert!(!ended.err.contains("your message was accepted"), "{ended:?}");
+}
+
+#[test]
+fn what_a_run_approved_in_advance_is_told_apart_from_what_a_person_approved() {
+    let home = Home::new();
+    let ended = home.run(&["send", "--approve", "all", "run echo hi"]).succeeded();
+    ended.warns("approved once by tester (send --approve all)");
+    let id = home.leave_waiting("run echo ho").remove(0);
+    home.run(&["approvals", "approve", &id]).succeeded();
+    let decided = home.run(&["audit", "--kind", "decided", "--json"]).succeeded().json();
+    assert_eq!(decided[0]["data"]["reason"], "send --approve all");
+    assert_eq!(decided[0]["actor"]["name"], "tester");
+    assert!(decided[1]["data"]["reason"].is_null(), "{:#?}", decided[1]);
+    let shown = home.run(&["audit", "--kind", "decided"]).succeeded();
+    shown.says("approved once (send --approve all): $ echo hi").says("approved once: $ echo ho");
+    home.run(&["verify"]).succeeded();
+}

@@ -73,7 +73,7 @@ fn the_bare_command_serves_and_says_where_to_go() {
     server.signal("INT");
     let ended = server.wait().succeeded();
     ended.warns("started").warns("stopping").warns("stopped");
-    home.run(&["world", "list"]).succeeded().says("demo  Demo: ada, bob; 1 chat");
+    home.run(&["world", "list"]).succeeded().says("demo         1      ada, bob");
     let again = home.start_where(NO_KEYS, &ANY_PORT);
     self::address(&again);
     again.signal("TERM");
@@ -199,7 +199,8 @@ fn a_store_that_another_command_works_on_is_not_served() {
     let watch = home.start(&["resume", "--watch"]);
     watch.wait_for_warning("working");
     let refused = home.run(&ANY_PORT).with_code(1).says_nothing();
-    refused.warns("another agent-world process works on").warns("--data DIR");
+    let process = format!("(process {})", watch.id());
+    refused.warns("another agent-world process works on").warns("--data DIR").warns(&process);
     watch.signal("TERM");
     watch.wait().succeeded();
 }
@@ -243,7 +244,7 @@ fn it_can_open_the_browser() {
     let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap());
     let wanted = ["serve", "--listen", "127.0.0.1:0", "--open"];
     let server = home.start_where(&[("PATH", &path)], &wanted);
-    let expected = format!("http://{}/docs", address(&server));
+    let expected = format!("http://{}/", address(&server));
     until("the browser", || fs::read_to_string(&seen).unwrap() == expected);
     server.signal("TERM");
     server.wait().succeeded();

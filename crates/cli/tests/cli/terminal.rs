@@ -161,7 +161,8 @@ fn a_conversation_is_left_with_something_waiting_and_taken_up_again() {
     first.keys("run touch made\r");
     first.wait_for(KEYS);
     first.keys(CTRL_D);
-    first.wait_for("1 approval still waiting. Come back with `agent-world chat -w demo -c chat_");
+    first.wait_for("1 approval still waiting. Come back with\n  agent-world chat -w demo -c chat_");
+    first.wait_for("then `agent-world resume`");
     first.ends(3);
     let mut second = chat(&home);
     second.wait_for("1 approval still waiting here");

@@ -19,7 +19,8 @@ fn a_world_moves_to_another_machine_in_a_file() {
     here.run(&["send", "--approve", "all", "run touch made"]).succeeded();
     let file = here.write("demo.json", "an older file that others could read");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    here.run(&["export", "demo", "--out", &file]).succeeded().warns("only you can read it");
+    let export = ["export", "demo", "--out", &file, "--force"];
+    here.run(&export).succeeded().warns("only you can read it");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(exported(&here, "demo")["format"], "agent-world/world");
 

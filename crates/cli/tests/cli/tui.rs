@@ -5,6 +5,7 @@ use std::num::NonZeroU16;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtyPair, PtySize, native_pty_system};
 
@@ -13,6 +14,9 @@ use crate::serve::address;
 
 const LARGE: (u16, u16) = (160, 50);
 const SMALL: (u16, u16) = (80, 24);
+/// Longer than keys count for nothing after one that came too soon.
+const PAUSE: Duration = Duration::from_millis(1_200);
+const POLL: Duration = Duration::from_millis(20);
 
 /// The program on a terminal of its own.
 struct View {
@@ -72,12 +76,20 @@ impl View {
     }
 
     /// Approves once, when the request asks for it: a key that comes too soon after it was shown is none, and said to be none.
+    /// The next one that counts comes after a pause, as with a person who reads that.
     #[track_caller]
     fn approve(&mut self) {
         self.shows("o once");
         until("an answer that is taken for one", || {
             self.type_in("o");
-            !self.screen().contains("o once")
+            let pressed = Instant::now();
+            while pressed.elapsed() < PAUSE {
+                if !self.screen().contains("o once") {
+                    return true;
+                }
+                thread::sleep(POLL);
+            }
+            false
         });
     }
 
@@ -194,7 +206,7 @@ fn everything_is_reached_on_a_small_screen() {
     view.shows("i to write");
     view.type_in("c");
     view.shows("▾ Demo");
-    view.type_in("a");
+    view.type_in("p");
     view.shows("1 of 1 waiting");
     view.type_in("\x1b");
     view.hides("1 of 1 waiting");
@@ -203,11 +215,28 @@ fn everything_is_reached_on_a_small_screen() {
     view.type_in("\x1b");
     view.hides("this help");
     view.type_in("q");
-    view.shows("1 approval waits for a decision.");
+    view.shows("1 approval waits; q again quits, Esc stays.");
     view.type_in("q");
     view.ends_with(0);
     assert_eq!(home.waiting().len(), 1);
     assert!(!home.file("made").exists());
+}
+
+#[test]
+fn a_long_text_that_is_typed_at_once_arrives_whole() {
+    let home = Home::new();
+    let mut view = View::start(&home, LARGE, &["tui"]);
+    view.shows("Nothing was said here yet.");
+    view.type_in(&"lorem ipsum ".repeat(250));
+    view.shows("ipsum");
+    // The last of it comes without another key.
+    view.type_in(&"and so on ".repeat(150));
+    view.type_in("END");
+    view.shows("END");
+    view.type_in("\x1b");
+    view.shows("i write");
+    view.type_in("q");
+    view.ends_with(0);
 }
 
 #[test]
@@ -339,9 +368,9 @@ fn commands_are_obeyed_and_completed() {
     view.type_in("/ren\tThings to do\r");
     view.shows("Demo › Things to do");
     view.type_in("/policy\r");
-    view.shows("Nothing is permitted for this chat alone.");
+    view.shows("nothing is permitted for this chat alone");
     view.type_in("q");
-    view.hides("Nothing is permitted");
+    view.hides("nothing is permitted");
     view.type_in("@b\t");
     view.shows("> @bob");
     view.type_in("hello\x15/new\r");

@@ -309,5 +309,5 @@ impl Stage {
 }
 
 pub fn approval_of(scope: Reach) -> Decision {
-    Decision::Approve { scope, matches: Vec::new(), arguments: None }
+    Decision::Approve { scope, matches: Vec::new(), arguments: None, reason: None }
 }

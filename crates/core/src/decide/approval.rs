@@ -104,11 +104,10 @@ impl Draft<'_> {
         }
         match sent.answer {
             Answer::Deny { reason } => {
-                let reason = reason.filter(|reason| !reason.trim().is_empty());
-                let decision = Decision::Denied { reason };
+                let decision = Decision::Denied { reason: said(reason) };
                 self.settle(&sent.approval, &call, decision, Decider::Person(sent.by));
             }
-            Answer::Approve { scope, matches, arguments } => {
+            Answer::Approve { scope, matches, arguments, reason } => {
                 check_offered(&request, scope)?;
                 let edited = self.check_edited(&call, arguments)?;
                 let approved = edited.as_ref().unwrap_or(call.arguments());
@@ -135,7 +134,9 @@ impl Draft<'_> {
                     return Err(Rejection::MatchDoesNotCover);
                 }
                 let scope = self.permission(scope, matches, &call, &sent.approval, &sent.by);
-                let decision = Decision::Approved { scope: scope.clone(), arguments: edited };
+                let reason = said(reason);
+                let decision =
+                    Decision::Approved { scope: scope.clone(), arguments: edited, reason };
                 let by = Decider::Person(sent.by.clone());
                 self.settle_bound(&sent.approval, &call, decision, by, binding);
                 self.sweep(&scope, &sent.by);
@@ -258,7 +259,8 @@ impl Draft<'_> {
             .collect();
         for (approval, call) in waiting {
             if covers(question_of(&call)) && self.denial(question_of(&call)).is_none() {
-                let decision = Decision::Approved { scope: Permission::Once, arguments: None };
+                let scope = Permission::Once;
+                let decision = Decision::Approved { scope, arguments: None, reason: None };
                 self.settle(&approval, &call, decision, decider.clone());
                 self.after_call(&call);
             }
@@ -412,4 +414,9 @@ pub(super) fn question_of(call: &Call) -> Question<'_> {
         arguments: call.arguments(),
         directory: call.made.working_directory.as_deref(),
     }
+}
+
+/// A reason that says something.
+fn said(reason: Option<String>) -> Option<String> {
+    reason.filter(|reason| !reason.trim().is_empty())
 }

@@ -47,13 +47,11 @@ impl Draft<'_> {
                 Waiting::Background { .. } => None,
             })
             .unwrap_or(desk.answering);
-        let inherited = |waiting: &Waiting| match waiting {
-            Waiting::Message { attendance, .. } => *attendance,
-            Waiting::Background { .. } => desk.attendance,
-        };
+        let inherited = |waiting: &Waiting| waiting.attendance().unwrap_or(desk.attendance);
+        // Somebody who can be asked is asked, whoever else is answered together with them.
         let attendance = match retry_of {
             Some(_) => desk.attendance,
-            None => desk.inbox.iter().map(inherited).max().unwrap_or(Attendance::Attended),
+            None => desk.inbox.iter().map(inherited).min().unwrap_or(Attendance::Attended),
         };
         let turn = TurnId::next(&mut self.ids);
         self.emit(Event::TurnStarted(TurnStarted {

@@ -271,7 +271,7 @@ fn decision(decided: &ApprovalDecided) -> String {
         Decision::Answered { content } => {
             return format!("{} answered by {by}: {content}", decided.approval);
         }
-        Decision::Approved { scope, arguments } => {
+        Decision::Approved { scope, arguments, .. } => {
             let scope = match scope {
                 Permission::Once => "once".to_owned(),
                 Permission::Session(grant) => format!("for session, {}", grant.id),

@@ -407,7 +407,7 @@ impl Reference {
         let state = &mut self.agents[agent];
         let inherits =
             state.inbox.is_empty() || state.inbox.iter().any(|one| matches!(one, Waits::Result));
-        state.unattended &= inherits;
+        state.unattended |= !inherits;
         state.turns = state.turns.wrapping_add(1);
         state.iteration = 0;
         state.failed = false;
@@ -430,7 +430,7 @@ impl Reference {
         for one in std::mem::take(&mut state.inbox) {
             if let Waits::Message { from, unattended } = one {
                 state.answering = from;
-                state.unattended |= unattended;
+                state.unattended &= unattended;
             }
         }
     }

@@ -328,7 +328,7 @@ fn answer(line: &str) -> Step {
     let answer = if denies {
         Answer::Deny { reason }
     } else {
-        Answer::Approve { scope, matches, arguments }
+        Answer::Approve { scope, matches, arguments, reason: None }
     };
     Step::Answer { approval, answer, claims, by }
 }

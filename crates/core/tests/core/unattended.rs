@@ -158,7 +158,7 @@ fn it_holds_for_a_turn_that_is_retried() {
 }
 
 #[test]
-fn it_holds_for_a_turn_it_joins_and_for_what_follows_from_that() {
+fn it_does_not_hold_for_a_turn_of_somebody_who_can_be_asked_nor_for_what_follows_from_that() {
     check(
         r#"
         tool clock(): allowed
@@ -177,10 +177,7 @@ fn it_holds_for_a_turn_it_joins_and_for_what_follows_from_that() {
             turn 2: reply with calls
             call 3: ada wants shell_cmd({"command":"ls"}), needs approval
             approval 1 for call 3: ada wants to run shell_cmd
-            approval 1 denied by nobody: denied: this needs approval and nobody can be asked in this run
-            call 3 denied: denied: this needs approval and nobody can be asked in this run
-            turn 2: model call 2
-            owed: model call of turn 2
+            owed: nothing
         "#]],
     );
 }
@@ -205,12 +202,79 @@ fn an_attended_message_afterwards_asks_again() {
 }
 
 #[test]
-fn an_attended_message_that_waits_together_with_an_unattended_one_cannot_ask() {
+fn an_attended_message_that_waits_together_with_an_unattended_one_asks() {
     check(
         r#"
         human: one
         human (unattended): two
         human: three
+        ada says: 1
+        ---
+        ada calls shell_cmd({"command":"ls"})
+        "#,
+        expect![[r#"
+            turn 2: reply with calls
+            call 1: ada wants shell_cmd({"command":"ls"}), needs approval
+            approval 1 for call 1: ada wants to run shell_cmd
+            owed: nothing
+        "#]],
+    );
+}
+
+#[test]
+fn an_attended_message_that_joins_the_turn_of_an_unattended_one_asks() {
+    check(
+        r#"
+        tool clock(): allowed
+        human (unattended): go
+        ada calls clock()
+        human: and list files
+        run 1: noon
+        ---
+        ada calls shell_cmd({"command":"ls"})
+        "#,
+        expect![[r#"
+            turn 1: reply with calls
+            call 2: ada wants shell_cmd({"command":"ls"}), needs approval
+            approval 1 for call 2: ada wants to run shell_cmd
+            owed: nothing
+        "#]],
+    );
+}
+
+#[test]
+fn a_result_in_the_background_that_joins_an_unattended_turn_does_not_make_it_ask() {
+    check(
+        r#"
+        tool build(target): allowed; background
+        tool clock(): allowed
+        human (unattended): build
+        ada calls build({"target":"x"}), clock()
+        start 1
+        tool 1 completes: built
+        run 2: noon
+        ---
+        ada calls shell_cmd({"command":"ls"})
+        "#,
+        expect![[r#"
+            turn 1: reply with calls
+            call 3: ada wants shell_cmd({"command":"ls"}), needs approval
+            approval 1 for call 3: ada wants to run shell_cmd
+            approval 1 denied by nobody: denied: this needs approval and nobody can be asked in this run
+            call 3 denied: denied: this needs approval and nobody can be asked in this run
+            turn 1: model call 3
+            owed: model call of turn 1
+        "#]],
+    );
+}
+
+#[test]
+fn messages_of_which_none_can_be_asked_are_denied_together() {
+    check(
+        r#"
+        human (unattended): one
+        human (unattended): two
+        human (unattended): three
         ada says: 1
         ---
         ada calls shell_cmd({"command":"ls"})

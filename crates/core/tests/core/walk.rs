@@ -579,7 +579,7 @@ fn approval(scope: Scope, narrow: Option<u8>, arguments: Option<serde_json::Valu
         pointer: "/command".to_owned(),
         test: Test::Equals(json!(argument.to_string())),
     });
-    Answer::Approve { scope, matches: matches.into_iter().collect(), arguments }
+    Answer::Approve { scope, matches: matches.into_iter().collect(), arguments, reason: None }
 }
 
 fn answered(approval: ApprovalId, answer: Answer, claims: Claims) -> Command {

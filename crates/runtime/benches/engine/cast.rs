@@ -134,6 +134,7 @@ async fn approve(engine: &Engine, event: &StoredEvent) {
     let Event::ApprovalRequested(asked) = event.sealed.open().unwrap().event else {
         unreachable!("the kind says so");
     };
-    let answer = Answer::Approve { scope: Reach::Once, matches: Vec::new(), arguments: None };
+    let answer =
+        Answer::Approve { scope: Reach::Once, matches: Vec::new(), arguments: None, reason: None };
     engine.answer(&asked.approval, answer, "eve", Claims::default()).await.unwrap();
 }

@@ -142,6 +142,7 @@ async fn edited_arguments_are_what_runs_and_the_model_is_told(backend: Backend) 
         scope: Scope::Once,
         matches: Vec::new(),
         arguments: Some(json!({"what": "a little"})),
+        reason: None,
     };
     stage.answer(&asked[0].id, edited).await.unwrap();
     stage.idle().await;
@@ -168,6 +169,7 @@ async fn edited_arguments_that_fail_the_schema_are_refused_and_the_request_waits
         scope: Scope::Once,
         matches: Vec::new(),
         arguments: Some(json!({"what": {"not": "a text"}})),
+        reason: None,
     };
     let refused = stage.answer(&asked[0].id, edited).await.unwrap_err();
     assert!(refused.to_string().contains("edited arguments are refused"), "{refused}");

@@ -115,6 +115,7 @@ async fn edited_arguments_are_looked_at_too(backend: Backend) {
         scope: Scope::Once,
         matches: Vec::new(),
         arguments: Some(json!({"what": what})),
+        reason: None,
     };
     let refused = stage.answer(&asked.id, with("harm")).await.unwrap_err();
     assert!(refused.to_string().contains("that is outside"), "{refused}");

@@ -127,7 +127,8 @@ async fn a_question_of_a_server_goes_through_the_inbox(backend: Backend) {
         .await;
     assert!(question.question.contains("Please provide inputs"), "{question:?}");
     let arguments = Some(json!({"name": "Ada", "check": true}));
-    let answer = Decision::Approve { scope: Scope::Once, matches: Vec::new(), arguments };
+    let answer =
+        Decision::Approve { scope: Scope::Once, matches: Vec::new(), arguments, reason: None };
     stage.answer(&question.id, answer).await.unwrap();
     stage.idle().await;
     let text = stage.calls().await.remove(0).output.unwrap().text;

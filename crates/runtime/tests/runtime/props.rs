@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 pub fn approval_of(scope: Reach) -> Decision {
-    Decision::Approve { scope, matches: Vec::new(), arguments: None }
+    Decision::Approve { scope, matches: Vec::new(), arguments: None, reason: None }
 }
 
 pub fn agent(name: &str) -> Agent {

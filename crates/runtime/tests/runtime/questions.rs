@@ -42,7 +42,12 @@ fn painting(spec: ToolSpec) -> Scripted {
 }
 
 fn colour(content: serde_json::Value) -> Decision {
-    Decision::Approve { scope: Scope::Once, matches: Vec::new(), arguments: Some(content) }
+    Decision::Approve {
+        scope: Scope::Once,
+        matches: Vec::new(),
+        arguments: Some(content),
+        reason: None,
+    }
 }
 
 async fn an_answer_reaches_the_call_that_asked(backend: Backend) {

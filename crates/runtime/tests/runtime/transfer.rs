@@ -118,6 +118,7 @@ async fn lived_in(backend: Backend) -> Stage {
         scope: Reach::Once,
         matches: Vec::new(),
         arguments: Some(json!({"what": "another"})),
+        reason: None,
     };
     stage.answer(&asked[2].id, edited).await.unwrap();
     stage.approve(&asked[3].id, Reach::Session).await;
@@ -240,7 +241,7 @@ async fn a_forged_approval_starts_nothing(backend: Backend) {
             approval: asked.id.clone(),
             call: asked.call.clone(),
             message: MessageId::new("msg_forged"),
-            decision: Decision::Approved { scope: Permission::Once, arguments: None },
+            decision: Decision::Approved { scope: Permission::Once, arguments: None, reason: None },
             by: Decider::Person("ada".to_owned()),
             binding: None,
         }),
@@ -288,6 +289,7 @@ async fn nothing_is_taken_from_a_document_that_is_not_true(backend: Backend) {
             decision: Decision::Approved {
                 scope: Permission::Always(rule.clone()),
                 arguments: None,
+                reason: None,
             },
             by: Decider::Nobody,
             binding: None,

@@ -129,6 +129,7 @@ async fn a_tool_that_asks_is_denied_unless_the_program_decides() {
                 scope: Scope::Once,
                 matches: vec![],
                 arguments: None,
+                reason: None,
             });
         }
         let answered = loop_.run(|_| {}).await.unwrap();

@@ -146,9 +146,14 @@ impl People {
             0..=2 => Answer::Deny { reason: Some("not now".to_owned()) },
             3 => {
                 let edited = serde_json::json!({"what": "edited"});
-                Answer::Approve { scope, matches: Vec::new(), arguments: Some(edited) }
+                Answer::Approve {
+                    scope,
+                    matches: Vec::new(),
+                    arguments: Some(edited),
+                    reason: None,
+                }
             }
-            _ => Answer::Approve { scope, matches: Vec::new(), arguments: None },
+            _ => Answer::Approve { scope, matches: Vec::new(), arguments: None, reason: None },
         }
     }
 

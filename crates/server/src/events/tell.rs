@@ -222,7 +222,7 @@ impl Teller<'_> {
         };
         let request = ApprovalView { state, ..request };
         let mut told = vec![Data::Approval(wire::Approval::from_view(&request))];
-        if let (Decision::Approved { arguments, scope }, Some(call)) =
+        if let (Decision::Approved { arguments, scope, .. }, Some(call)) =
             (&decided.decision, facts.call)
         {
             let arguments = arguments.as_ref().unwrap_or(&request.arguments).clone();

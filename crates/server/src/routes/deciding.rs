@@ -81,7 +81,8 @@ pub(super) fn answer(view: &ApprovalView, wish: Wish) -> Result<Answer, Problem>
             }
             let matches = narrowed.map_or(Ok(Vec::new()), |given| matches(view, given))?;
             check_reach(reach, &matches, arguments.as_ref())?;
-            Ok(Answer::Approve { scope: reach.into(), matches, arguments })
+            let reason = checked_reason(reason)?;
+            Ok(Answer::Approve { scope: reach.into(), matches, arguments, reason })
         }
     }
 }

@@ -143,7 +143,7 @@ fn decided(decision: &Decision, by: Outcome) -> (&'static str, Outcome) {
             let decision = Some("approve");
             ("approved", Outcome { decision, scope: Some("once"), answer, ..by })
         }
-        Decision::Approved { scope, arguments } => {
+        Decision::Approved { scope, arguments, reason } => {
             let scope = Some(match scope {
                 Permission::Once => "once",
                 Permission::Session(_) => "session",
@@ -151,7 +151,8 @@ fn decided(decision: &Decision, by: Outcome) -> (&'static str, Outcome) {
             });
             let edited_arguments = arguments.as_ref().map(mask_secrets);
             let decision = Some("approve");
-            ("approved", Outcome { decision, scope, edited_arguments, ..by })
+            let reason = reason.clone();
+            ("approved", Outcome { decision, scope, reason, edited_arguments, ..by })
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Decide {
     #[serde(rename = "match")]
     #[schema(value_type = Value)]
     pub narrowed: Option<Value>,
-    /// Told to the model with a denial.
+    /// Told to the model with a denial. With an approval it is only recorded, such as that a program decided.
     pub reason: Option<String>,
     /// To run in place of the model's arguments; where a running tool asks for something, the answer.
     #[schema(value_type = Option<Object>)]

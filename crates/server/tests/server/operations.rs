@@ -112,7 +112,8 @@ async fn numbers_follow_what_happens_in_chats() {
     let chat = stage.chat().await;
     stage.engine.post(&chat, NewMessage::human("run true")).await.unwrap();
     stage.until_it_says("agent_world_pending_approvals 1").await;
-    let once = Answer::Approve { scope: Scope::Once, matches: Vec::new(), arguments: None };
+    let once =
+        Answer::Approve { scope: Scope::Once, matches: Vec::new(), arguments: None, reason: None };
     stage.answer_all(&once).await;
     let text = stage.until_it_says(r#"agent_world_turns_total{kind="completed"} 1"#).await;
     for line in [

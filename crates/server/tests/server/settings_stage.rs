@@ -244,8 +244,12 @@ impl Stage {
             }
             feed.next().await.unwrap().unwrap();
         };
-        let answer =
-            Decision::Approve { scope: Reach::Always, matches: Vec::new(), arguments: None };
+        let answer = Decision::Approve {
+            scope: Reach::Always,
+            matches: Vec::new(),
+            arguments: None,
+            reason: None,
+        };
         let answered = self.engine.answer(&asked.id, answer, "eve", Claims::default()).await;
         let answered = answered.unwrap();
         while self.store.chat(&chat.id).await.unwrap().unwrap().activity.busy {

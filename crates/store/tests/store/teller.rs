@@ -197,7 +197,7 @@ impl Teller {
         let matches = if scope == Scope::Once { Vec::new() } else { narrowest };
         let answer = AnswerApproval {
             approval: approval.clone(),
-            answer: Answer::Approve { scope, matches, arguments: None },
+            answer: Answer::Approve { scope, matches, arguments: None, reason: None },
             by: "ann".to_owned(),
             claims: Claims::default(),
             look: None,

@@ -78,7 +78,7 @@ pub fn picture(state: &State, size: Size, now: Instant) -> Picture {
     };
     let above = card.as_ref().map_or(0, |card| rows(card, size.width));
     let below = u16::try_from(above).unwrap_or(u16::MAX).saturating_add(composer);
-    let is_ruled = size.height >= ROOMY && below + 2 < most(size);
+    let is_ruled = size.height >= ROOMY && below.saturating_add(2) < most(size);
     let rule = u16::from(is_ruled);
     let room = usize::from(most(size).saturating_sub(below.saturating_add(1 + rule)));
     let live = live(state, size.width, now, card.is_some());
@@ -159,7 +159,8 @@ fn card(state: &State, size: Size, now: Instant) -> Option<Vec<Line<'static>>> {
         lines.push(Line::styled("  all of it is above; scroll back to read it", theme.quiet()));
     }
     let has_keys = state.focus(now) == Focus::Question;
-    if state.has_draft() && !has_keys {
+    let is_decided = question.delivery().is_some();
+    if state.has_draft() && !has_keys && !is_decided {
         lines.push(Line::from(vec![
             Span::styled("Tab", theme.key()),
             Span::raw(" to answer"),
@@ -167,9 +168,11 @@ fn card(state: &State, size: Size, now: Instant) -> Option<Vec<Line<'static>>> {
         ]));
         return Some(lines);
     }
-    let keys = question.prompt(size.width, theme);
+    let beside = rows(&lines, size.width) + 2 + usize::from(state.waits() > 1);
+    let room = usize::from(most(size)).saturating_sub(beside);
+    let keys = question.prompt_within(room, size.width, theme);
     // Keys are offered when they count.
-    match has_keys && !question.is_fresh(now) {
+    match is_decided || (has_keys && !question.is_fresh(now)) {
         true => lines.extend(keys),
         false => lines.extend(keys.iter().map(|_| Line::default())),
     }
@@ -319,22 +322,26 @@ fn status(state: &State) -> Line<'static> {
         return Line::styled("nothing runs: Ctrl-C once more leaves", theme.question());
     }
     let place = format!("{} · {}", conversation.world.id, reveal_line(&conversation.chat.title));
-    let mut spans = vec![Span::styled(words::cut(&place, 40), theme.quiet())];
+    // What matters most comes first: the end of the line may be cut off.
+    let mut spans = Vec::new();
+    if state.is_lost {
+        spans.push(Span::styled("connection lost: trying again", theme.warning()));
+        spans.push(Span::styled(" · ", theme.quiet()));
+    }
+    spans.push(Span::styled(words::cut(&place, 40), theme.quiet()));
     let mut add = |text: String, style| {
         spans.push(Span::styled(" · ", theme.quiet()));
         spans.push(Span::styled(text, style));
     };
-    if let Some(why) = &state.lost {
-        add(format!("connection lost: {}", reveal_line(why)), theme.warning());
-    }
     if state.waits() > 0 {
         add(format!("{} waiting", state.waits()), theme.question());
     }
     for agent in &conversation.activity.agents {
         add(format!("{} {}", reveal_line(&agent.id), doing(agent.doing)), theme.agent(&agent.id));
     }
-    if state.lost.is_none() && conversation.activity.works() {
-        add("Ctrl-C stops".to_owned(), theme.quiet());
+    if !state.is_lost && conversation.activity.works() {
+        let stops = if state.stopping { "stopping" } else { "Ctrl-C stops" };
+        add(stops.to_owned(), theme.quiet());
     }
     if state.editing.is_some() {
         add("changes your last message; Esc does not".to_owned(), theme.question());

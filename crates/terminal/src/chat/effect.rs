@@ -64,6 +64,10 @@ pub enum Told {
         is_unsure: bool,
     },
     Decided(Box<Approval>),
+    /// Nobody took the decision; it is tried again.
+    DecisionDelayed {
+        approval: String,
+    },
     /// It goes on waiting.
     NotDecided {
         approval: String,
@@ -75,6 +79,11 @@ pub enum Told {
         why: String,
     },
     Opened(Box<Opened>),
+    /// What waits, and of it what waits in other chats, each with where that is.
+    Waiting {
+        lines: Vec<String>,
+        elsewhere: Vec<(Approval, String)>,
+    },
     /// Something to know, quietly.
     Noted(String),
     /// Something to read, line by line.

@@ -217,7 +217,11 @@ impl Flow {
         if floor.interrupted && !lines.is_empty() {
             floor.interrupted = false;
             let name = reveal_line(&said.sender);
-            out.push(Line::styled(format!("{name} (goes on)"), theme.agent(&said.sender)));
+            let how = match said.state {
+                SaidState::BrokenOff(_) => "before that",
+                _ => "goes on",
+            };
+            out.push(Line::styled(format!("{name} ({how})"), theme.agent(&said.sender)));
         }
         out.extend(lines);
         if !is_over {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use agent_world_client::wire::{Approval, Chat, Decision, NewMessage, OnApproval, Posted, World};
 use agent_world_client::{Client, Error, Path, Result};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep};
 
 use super::effect::{Effect, Told, Which};
@@ -41,15 +42,22 @@ impl Place {
     }
 }
 
-/// None where there is nothing to tell: what happens is heard.
-pub async fn perform(client: Client, place: Place, effect: Effect) -> Option<Told> {
+/// None where there is nothing to tell: what happens is heard. `meanwhile` takes what is to be told before the end.
+pub async fn perform(
+    client: Client,
+    place: Place,
+    effect: Effect,
+    meanwhile: Sender<Told>,
+) -> Option<Told> {
     match effect {
         Effect::Post { number, text, key } => Some(post(&client, &place, number, text, &key).await),
         Effect::Edit { message, text } => {
             let path = place.chat().then("messages").then(&message);
             refusal(client.put::<Value>(path, &json!({ "content": text })).await)
         }
-        Effect::Decide { approval, decision } => Some(decide(&client, approval, &decision).await),
+        Effect::Decide { approval, decision } => {
+            Some(decide(&client, approval, &decision, &meanwhile).await)
+        }
         Effect::CountReleased { approval, after } => {
             let (world, chat) = (&place.world.id, &place.chat);
             released(&client, world, chat, &approval, after).await.map(Told::Noted)
@@ -109,12 +117,22 @@ async fn post(client: &Client, place: &Place, number: u64, text: String, key: &s
     }
 }
 
-async fn decide(client: &Client, approval: String, decision: &Decision) -> Told {
+async fn decide(
+    client: &Client,
+    approval: String,
+    decision: &Decision,
+    meanwhile: &Sender<Told>,
+) -> Told {
     let path = Path::new("/api/approvals").then(&approval);
     let asked = AtomicUsize::new(0);
-    let decided: Result<Approval> = insist(|| {
-        asked.fetch_add(1, Ordering::Relaxed);
-        client.post(path.clone(), decision)
+    let decided: Result<Approval> = insist(|| async {
+        let is_first = asked.fetch_add(1, Ordering::Relaxed) == 0;
+        let answer = client.post(path.clone(), decision).await;
+        if is_first && answer.as_ref().is_err_and(Error::may_pass) {
+            // Nobody listens any more: then nobody waits either.
+            meanwhile.send(Told::DecisionDelayed { approval: approval.clone() }).await.ok();
+        }
+        answer
     })
     .await;
     match decided {
@@ -128,6 +146,10 @@ async fn decide(client: &Client, approval: String, decision: &Decision) -> Told 
             }
             Told::DecidedBefore { approval, why: error.to_string() }
         }
+        Err(Error::Unreachable { place, .. }) => Told::NotDecided {
+            approval,
+            why: format!("the decision was not delivered: nobody answers at {place}; decide again"),
+        },
         Err(error) => Told::NotDecided { approval, why: error.to_string() },
     }
 }
@@ -179,7 +201,25 @@ async fn approvals(client: &Client, place: &Place) -> Result<Told> {
             words::call(&one.tool, &one.arguments)
         )
     };
-    Ok(Told::Listed(all.iter().map(line).collect()))
+    let lines = all.iter().map(line).collect();
+    let mut elsewhere = Vec::new();
+    for one in all {
+        if one.chat_id != place.chat {
+            let name = chat_of(client, &one).await;
+            elsewhere.push((one, name));
+        }
+    }
+    Ok(Told::Waiting { lines, elsewhere })
+}
+
+/// Where a request comes from, for somebody who is elsewhere.
+async fn chat_of(client: &Client, approval: &Approval) -> String {
+    let Approval { world_id: world, chat_id: chat, .. } = approval;
+    let path = Path::new("/api/worlds").then(world).then("chats").then(chat);
+    match client.get::<Chat>(path).await {
+        Ok(found) => format!("“{}” ({chat}) of {world}", found.title),
+        Err(_) => format!("{chat} of {world}"),
+    }
 }
 
 async fn policy(client: &Client, place: &Place) -> Result<Told> {

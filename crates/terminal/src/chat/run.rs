@@ -2,7 +2,7 @@
 //! Called by the `chat` command, which holds whatever answers. Waits for nothing but the next thing to happen.
 
 use std::future::poll_fn;
-use std::io::{self, BufWriter, Stdout};
+use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -11,20 +11,19 @@ use agent_world_client::wire::{Chat, World};
 use agent_world_client::{Client, Following, Heard};
 use anyhow::{Context as _, Result};
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyModifiers};
-use crossterm::execute;
-use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use futures::StreamExt as _;
-use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
-use super::draw;
+use super::burst::burst;
 use super::effect::{Effect, Told};
 use super::inline::Inline;
 use super::open::open;
 use super::order::Order;
 use super::perform::{Place, perform};
 use super::raw::Raw;
+use super::show::{Screen, present};
 use super::state::State;
 use crate::composer::{History, Kept};
 use crate::markdown;
@@ -75,8 +74,6 @@ pub struct Ended {
     pub left: bool,
 }
 
-type Screen = Inline<CrosstermBackend<BufWriter<Stdout>>>;
-
 /// What came of a request, and whether the next message may go now.
 struct Done {
     was_message: bool,
@@ -95,6 +92,7 @@ struct Loop {
     /// What only tells something, so that nobody who leaves waits for it.
     asides: JoinSet<Option<Told>>,
     order: Order,
+    meanwhile: mpsc::Sender<Told>,
 }
 
 /// Holds a conversation until the person leaves.
@@ -117,6 +115,8 @@ pub async fn run(setup: Setup) -> Result<Ended> {
     greeting.iter().for_each(|line| state.note(line));
     state.enter(opened.approvals, opened.elsewhere);
     let (news, heard) = mpsc::channel(AHEAD);
+    // Little is told meanwhile; whoever tells more waits.
+    let (meanwhile, told) = mpsc::channel(AHEAD);
     let (tasks, asides) = (JoinSet::new(), JoinSet::new());
     let mut held = Loop {
         client,
@@ -128,9 +128,10 @@ pub async fn run(setup: Setup) -> Result<Ended> {
         tasks,
         asides,
         order: Order::default(),
+        meanwhile,
     };
     held.follow(opened.following.take());
-    let left = held.hold(&mut screen, heard, &mut host).await;
+    let left = held.hold(&mut screen, heard, told, &mut host).await;
     held.finish(&mut screen).await?;
     drop(raw);
     warming.abort();
@@ -144,6 +145,7 @@ impl Loop {
         &mut self,
         screen: &mut Screen,
         mut heard: mpsc::Receiver<(u64, agent_world_client::Result<Heard>)>,
+        mut told: mpsc::Receiver<Told>,
         host: &mut mpsc::Receiver<FromHost>,
     ) -> Result<bool> {
         let mut keys = EventStream::new();
@@ -169,7 +171,7 @@ impl Loop {
                     continue;
                 }
                 key = keys.next() => match key {
-                    Some(Ok(event)) => self.typed(event, screen)?,
+                    Some(Ok(event)) => self.typed(event, &mut keys, screen).await?,
                     Some(Err(error)) => return Err(error.into()),
                     None => return Ok(false),
                 },
@@ -182,6 +184,10 @@ impl Loop {
                     }
                     FromHost::End => return Ok(false),
                 },
+                Some(told) = told.recv() => {
+                    self.told(told);
+                    Vec::new()
+                }
                 Some(done) = self.tasks.join_next() => {
                     self.done(done);
                     Vec::new()
@@ -226,14 +232,44 @@ impl Loop {
             // Asked in this task, so that the keys that come later wake it.
             let next = poll_fn(|context| Poll::Ready(keys.poll_next_unpin(context))).await;
             match next {
-                Poll::Ready(Some(event)) => effects.extend(self.typed(event?, screen)?),
+                Poll::Ready(Some(event)) => {
+                    effects.extend(self.typed(event?, keys, screen).await?);
+                }
                 Poll::Ready(None) | Poll::Pending => break,
             }
         }
         Ok(effects)
     }
 
-    fn typed(&mut self, event: Event, screen: &mut Screen) -> Result<Vec<Effect>> {
+    /// A key that would decide is taken for the beginning of a text where more letters follow it at once.
+    async fn typed(
+        &mut self,
+        event: Event,
+        keys: &mut EventStream,
+        screen: &mut Screen,
+    ) -> Result<Vec<Effect>> {
+        let now = Instant::now();
+        let Event::Key(key) = event else {
+            return self.take(event, screen);
+        };
+        if !self.state.would_decide(key, now) {
+            return self.take(event, screen);
+        }
+        let (letters, after) = burst(key, keys).await?;
+        let mut effects = match letters.len() {
+            1 => self.state.key(key, now),
+            _ => {
+                self.state.write_all(&letters, now);
+                Vec::new()
+            }
+        };
+        if let Some(after) = after {
+            effects.extend(self.take(after, screen)?);
+        }
+        Ok(effects)
+    }
+
+    fn take(&mut self, event: Event, screen: &mut Screen) -> Result<Vec<Effect>> {
         let now = Instant::now();
         match event {
             Event::Key(key) => return Ok(self.state.key(key, now)),
@@ -294,7 +330,8 @@ impl Loop {
         let conversation = &self.state.conversation;
         let place = Place { world: conversation.world.clone(), chat: conversation.chat.id.clone() };
         if matches!(effect, Effect::CountReleased { .. }) {
-            self.asides.spawn(perform(self.client.clone(), place, effect));
+            let meanwhile = self.meanwhile.clone();
+            self.asides.spawn(perform(self.client.clone(), place, effect, meanwhile));
             return;
         }
         match Order::matters(&effect) {
@@ -308,7 +345,7 @@ impl Loop {
     }
 
     fn start(&mut self, place: Place, effect: Effect, was_message: bool) {
-        let asked = perform(self.client.clone(), place, effect);
+        let asked = perform(self.client.clone(), place, effect, self.meanwhile.clone());
         self.tasks.spawn(async move { Done { was_message, told: asked.await } });
     }
 
@@ -347,36 +384,9 @@ impl Loop {
         let in_time = tokio::time::timeout(GOODBYE, last).await.is_ok();
         if !in_time {
             self.state.warn("! the last request was not answered in time");
+            self.state.tell_undelivered();
         }
         present(&mut self.state, screen, Instant::now())?;
         Ok(screen.end()?)
     }
-}
-
-fn present(state: &mut State, screen: &mut Screen, now: Instant) -> Result<()> {
-    execute!(io::stdout(), BeginSynchronizedUpdate)?;
-    let shown = show(state, screen, now);
-    execute!(io::stdout(), EndSynchronizedUpdate)?;
-    shown?;
-    // A terminal may take its time: a question can be read when all of it was written.
-    state.was_drawn(Instant::now());
-    Ok(())
-}
-
-/// Puts a conversation onto a screen as it is now.
-///
-/// # Errors
-/// When the terminal does not answer.
-pub fn show<B: Backend>(
-    state: &mut State,
-    screen: &mut Inline<B>,
-    now: Instant,
-) -> Result<(), B::Error> {
-    let size = screen.size();
-    let mut lines = state.take_out();
-    state.lay_out(size, now);
-    lines.extend(state.take_out());
-    let picture = draw::picture(state, size, now);
-    let height = picture.height(size.width);
-    screen.draw(lines, height, |area, buffer| picture.render(state, area, buffer))
 }

@@ -38,8 +38,10 @@ pub struct State {
     pub composer: Composer,
     pub(super) waiting: Waiting,
     pub(super) flow: Flow,
-    /// Why nothing is heard at the moment.
-    pub lost: Option<String>,
+    /// Nothing is heard at the moment.
+    pub is_lost: bool,
+    /// The agents were told to stop, and have not yet.
+    pub stopping: bool,
     pub shows_reasoning: bool,
     pub shows_output: bool,
     /// The message that what is typed takes the place of.
@@ -114,7 +116,8 @@ impl State {
             composer: Composer::new(theme, history),
             waiting: Waiting::default(),
             flow: Flow::default(),
-            lost: None,
+            is_lost: false,
+            stopping: false,
             shows_reasoning: false,
             shows_output: false,
             editing: None,
@@ -166,7 +169,7 @@ impl State {
         }
         if elsewhere > 0 {
             let waiting = words::count(elsewhere, "approval");
-            self.note(&format!("{waiting} waiting in other chats: `agent-world approvals list`"));
+            self.note(&format!("{waiting} waiting in other chats: /approvals asks about them"));
         }
     }
 
@@ -200,6 +203,18 @@ impl State {
     fn say(&mut self, text: &str, style: ratatui::style::Style) {
         let lines = text.lines().map(|line| Line::styled(reveal_line(line).into_owned(), style));
         self.out.extend(lines);
+    }
+
+    /// Says which decisions were made and never delivered, when the person leaves.
+    pub fn tell_undelivered(&mut self) {
+        let told: Vec<String> = self
+            .waiting
+            .undelivered()
+            .map(|approval| {
+                format!("! your decision on {} was not delivered; it waits", approval.id)
+            })
+            .collect();
+        told.iter().for_each(|text| self.warn(text));
     }
 
     pub fn waits(&self) -> usize {
@@ -245,8 +260,8 @@ impl State {
 
     fn interrupt(&mut self, leaving: bool) -> Vec<Effect> {
         // Of a server that is gone nobody knows what runs there.
-        if self.lost.is_none() && self.conversation.activity.works() {
-            self.note("stopping the agents");
+        if !self.is_lost && self.conversation.activity.works() {
+            self.stopping = true;
             return vec![Effect::Stop { agent: None }];
         }
         if leaving {

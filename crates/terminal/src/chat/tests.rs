@@ -1,6 +1,7 @@
 //! Tests of a conversation without a terminal and without a network: what keys and news lead to, and how that looks.
 
 mod asking;
+mod delivering;
 mod screens;
 mod steps;
 mod telling;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::effect::Effect;
 use super::inline::Inline;
-use super::run::show;
+use super::show::show;
 use super::state::State;
 use crate::composer::History;
 use crate::conversation::Conversation;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use agent_world_client::wire::Approval;
 
-use crate::deciding::Deciding;
+use crate::deciding::{Deciding, Delivery};
 
 #[derive(Debug, Default)]
 pub struct Waiting {
@@ -26,6 +26,16 @@ impl Waiting {
     pub fn add(&mut self, approval: Approval) {
         if !self.questions.iter().any(|known| known.approval.id == approval.id) {
             self.questions.push(Deciding::new(approval));
+        }
+        self.look_somewhere();
+    }
+
+    /// One of another chat, which is said with it.
+    pub fn add_of(&mut self, approval: Approval, place: String) {
+        if !self.questions.iter().any(|known| known.approval.id == approval.id) {
+            let mut question = Deciding::new(approval);
+            question.elsewhere = Some(place);
+            self.questions.push(question);
         }
         self.look_somewhere();
     }
@@ -64,7 +74,7 @@ impl Waiting {
     pub fn step(&mut self, forwards: bool) -> bool {
         let open = self.open();
         let Some(at) = self.at.as_ref().and_then(|at| open.iter().position(|id| id == at)) else {
-            return false;
+            return self.step_from_sent(forwards);
         };
         let next = match (forwards, at) {
             (true, at) => (at + 1) % open.len(),
@@ -73,6 +83,25 @@ impl Waiting {
         };
         self.at = open.get(next).cloned();
         next != at
+    }
+
+    /// From one that is decided already to the next in that direction.
+    fn step_from_sent(&mut self, forwards: bool) -> bool {
+        let Some(place) = self.at.as_deref().and_then(|at| self.place(at)) else {
+            return false;
+        };
+        let open = self.open();
+        let after = open.iter().position(|id| self.place(id).is_some_and(|at| at > place));
+        let next = match (forwards, after) {
+            (true, after) => open.get(after.unwrap_or(0)),
+            (false, None | Some(0)) => open.last(),
+            (false, Some(after)) => open.get(after - 1),
+        };
+        match next {
+            Some(next) => self.at = Some(next.clone()),
+            None => return false,
+        }
+        true
     }
 
     pub fn put_off(&mut self) {
@@ -89,25 +118,46 @@ impl Waiting {
         self.look_somewhere();
     }
 
-    /// An answer is on its way.
+    /// An answer is on its way. It stays where it is until more is heard: no other takes its place under the fingers.
     pub fn send(&mut self, id: &str) {
-        let place = self.place(id).unwrap_or(0);
         self.sent.insert(id.to_owned());
-        self.at = None;
-        self.look_from(place);
+        self.deliver(id, Delivery::OnItsWay);
+    }
+
+    /// Nobody has taken the answer yet.
+    pub fn delay(&mut self, id: &str) {
+        self.deliver(id, Delivery::Retrying);
+    }
+
+    fn deliver(&mut self, id: &str, delivery: Delivery) {
+        let place = self.place(id).filter(|_| self.sent.contains(id));
+        if let Some(question) = place.and_then(|place| self.questions.get_mut(place)) {
+            question.deliver(delivery);
+        }
+    }
+
+    /// Whether it was tried before to deliver its answer, in vain.
+    pub fn is_delayed(&self, id: &str) -> bool {
+        let place = self.place(id).and_then(|place| self.questions.get(place));
+        place.and_then(Deciding::delivery) == Some(Delivery::Retrying)
+    }
+
+    /// Those whose answers nobody has taken.
+    pub fn undelivered(&self) -> impl Iterator<Item = &Approval> {
+        let sent = self.questions.iter().filter(|known| self.sent.contains(&known.approval.id));
+        sent.map(|known| &known.approval)
     }
 
     /// The answer was refused: it is asked again, with why. Says whether it still waits.
     pub fn ask_anew(&mut self, id: &str, why: &str) -> bool {
         self.sent.remove(id);
+        self.later.remove(id);
         let place = self.place(id);
         let Some(question) = place.and_then(|place| self.questions.get_mut(place)) else {
             return false;
         };
         question.refused(why);
-        if !self.shown().is_some_and(|(shown, _)| shown.is_typing()) {
-            self.at = Some(id.to_owned());
-        }
+        self.look_somewhere();
         true
     }
 

@@ -12,6 +12,7 @@ const LINE: usize = 100;
 
 /// A tool with what it is called with; commands as a person would type them.
 pub fn call(tool: &str, arguments: &Value) -> String {
+    let arguments = &as_written(arguments);
     let masked = mask_secrets(arguments);
     let command = masked.get("command").and_then(Value::as_str).map(|command| {
         let parameters = masked.get("parameters").and_then(Value::as_array);
@@ -23,6 +24,12 @@ pub fn call(tool: &str, arguments: &Value) -> String {
         None => compact(arguments),
     };
     format!("{} {}", reveal_line(tool), cut(&told, LINE))
+}
+
+/// What a model wrote that was no valid call is kept as the text it was: read as what it was meant for.
+pub fn as_written(arguments: &Value) -> Value {
+    let read = arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    read.filter(Value::is_object).unwrap_or_else(|| arguments.clone())
 }
 
 /// How a call ended.
@@ -80,17 +87,21 @@ pub fn decided(approval: &Approval) -> String {
     format!("{} {call}: {what}{by}{edited}{reason}", approval.agent_id)
 }
 
-/// For which calls a decision holds from now on.
+/// How a lasting decision is taken back.
+pub const UNDO: &str =
+    "  undo: /policy shows its ID, `agent-world approvals revoke ID` takes it back";
+
+/// For which calls a decision holds from now on, and of which agent.
 pub fn lasts(approval: &Approval, calls: &str) -> String {
-    let calls = reveal_line(calls);
+    let (agent, calls) = (reveal_line(&approval.agent_id), reveal_line(calls));
     match approval.scope.as_deref() {
         Some("always") => {
             let world = reveal_line(&approval.world_id);
-            format!("  in world {world} you are not asked again: {calls}")
+            format!("  in every chat of {world} you are not asked again for {agent}: {calls}")
         }
         _ => {
-            let agent = reveal_line(&approval.agent_id);
-            format!("  in this chat you are not asked again for {agent}: {calls}")
+            let chat = reveal_line(&approval.chat_id);
+            format!("  in {chat} you are not asked again for {agent}: {calls}")
         }
     }
 }

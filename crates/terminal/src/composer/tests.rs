@@ -135,3 +135,38 @@ fn what_is_kept_is_private_and_bounded() {
     assert_eq!(mode, 0o600);
     std::fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn names_are_offered_while_they_are_typed_and_keys_mean_what_they_mean_without() {
+    let mut composer = composer();
+    write(&mut composer, "/");
+    assert_eq!((composer.is_completing(), composer.height(40)), (true, 3));
+    write(&mut composer, "st");
+    assert_eq!(composer.height(40), 2, "only what fits");
+    assert_eq!(plain(&mut composer, KeyCode::Enter), Typed::Entered("/st".to_owned()));
+    write(&mut composer, "/stop it");
+    assert!(!composer.is_completing(), "the word is over");
+    composer.set("");
+    write(&mut composer, "hi @");
+    assert!(composer.is_completing());
+    plain(&mut composer, KeyCode::Down);
+    assert!(composer.has_chosen());
+    plain(&mut composer, KeyCode::Down);
+    plain(&mut composer, KeyCode::Enter);
+    assert_eq!(composer.text(), "hi @bob ");
+    write(&mut composer, "/etc");
+    assert!(!composer.is_completing(), "paths are looked up only when asked for");
+}
+
+#[test]
+fn what_is_offered_is_refused_for_one_word() {
+    let mut composer = composer();
+    write(&mut composer, "@");
+    plain(&mut composer, KeyCode::Esc);
+    write(&mut composer, "a");
+    assert!(!composer.is_completing());
+    plain(&mut composer, KeyCode::Backspace);
+    plain(&mut composer, KeyCode::Backspace);
+    write(&mut composer, "@");
+    assert!(composer.is_completing(), "it is another word");
+}

@@ -1,4 +1,4 @@
-//! What a person must see before deciding: who, what exactly, where, and which permissions can be given.
+//! What a person must see before deciding: who, what exactly, where, and what cannot be permitted.
 //! Used by `deciding`. Leaves nothing out and cuts nothing; what others wrote stands behind a mark that no text can imitate.
 
 use std::collections::BTreeMap;
@@ -11,12 +11,13 @@ use ratatui::text::Line;
 use serde_json::Value;
 
 use super::command::Run;
-use super::rules;
+use super::{edit, rules};
 use crate::markdown::{Break, Spans, changes, highlighted, wrap};
 use crate::theme::Theme;
 
 pub fn lines(
     approval: &Approval,
+    elsewhere: Option<&str>,
     number: usize,
     total: usize,
     width: u16,
@@ -24,6 +25,9 @@ pub fn lines(
 ) -> Vec<Line<'static>> {
     let mut card = Card { width, theme, lines: Vec::new() };
     card.heading(approval, number, total);
+    if let Some(place) = elsewhere {
+        card.say(&format!("of another chat: {}", reveal_line(place)), theme.question());
+    }
     match &approval.form {
         Some(form) => card.form(approval, form),
         None => card.call(approval),
@@ -83,7 +87,8 @@ impl Card {
         let theme = self.theme;
         let run = Some(&approval.shown).filter(|_| approval.tool == TOOL);
         let Some(run) = run.and_then(|shown| Run::read(shown)) else {
-            self.quote(highlighted(&reveal_once(&approval.shown), "json", theme));
+            let shown = edit::beside_diff(approval).unwrap_or_else(|| approval.shown.clone());
+            self.quote(highlighted(&reveal_once(&shown), "json", theme));
             return;
         };
         for (place, line) in highlighted(&run.text, "bash", theme).into_iter().enumerate() {
@@ -117,20 +122,7 @@ impl Card {
 
     fn permissions(&mut self, approval: &Approval) {
         let theme = self.theme;
-        let session = rules::offers(approval, Reach::Session);
         let always = rules::offers(approval, Reach::Always);
-        if session || always {
-            let until = match (session, always) {
-                (true, true) => "for the session or always",
-                (true, false) => "for the session",
-                (false, _) => "always",
-            };
-            self.say(&format!("{until} it can be approved for:"), theme.quiet());
-            for (number, suggestion) in (1..).zip(&approval.suggested_matches) {
-                let text = format!("{number} {}", reveal_line(&suggestion.label));
-                self.indented("    ", &text, theme.quiet());
-            }
-        }
         if !rules::is_whole(approval) {
             self.say("not shown in full: `always` is not offered", theme.warning());
         } else if !always {

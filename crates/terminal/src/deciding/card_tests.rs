@@ -8,7 +8,7 @@ use super::*;
 
 fn check(approval: &Approval, wide: Expect, narrow: Expect) {
     for (width, expected) in [(80, wide), (40, narrow)] {
-        let lines = lines(approval, 1, 3, width, Theme::new(false));
+        let lines = lines(approval, None, 1, 3, width, Theme::new(false));
         for line in &lines {
             assert!(line.width() <= usize::from(width), "{line}");
         }
@@ -29,38 +29,31 @@ fn a_command() {
     check(
         &asked,
         expect![[r#"
-        ? 1 of 3 waiting · ada · shell_cmd · apr_1
-          ada asks: Execute shell command: rm -rf build
-          $ rm -rf build
-          ! rm can destroy what is there
-          in /srv/demo
-          program: /usr/bin/rm
-          sandbox: on, with network, 512 processes, 2 GiB of memory, files up to 1 GiB
-          ! it can reach the network
-          until 2026-01-01T01:00:00Z
-          for the session or always it can be approved for:
-            1 exactly this call
-            2 any shell_cmd call
-    "#]],
+            ? 1 of 3 waiting · ada · shell_cmd · apr_1
+              ada asks: Execute shell command: rm -rf build
+              $ rm -rf build
+              ! rm can destroy what is there
+              in /srv/demo
+              program: /usr/bin/rm
+              sandbox: on, with network, 512 processes, 2 GiB of memory, files up to 1 GiB
+              ! it can reach the network
+              until 2026-01-01T01:00:00Z
+        "#]],
         expect![[r#"
-        ? 1 of 3 waiting · ada · shell_cmd ·
-          apr_1
-          ada asks: Execute shell command: rm
-            -rf build
-          $ rm -rf build
-          ! rm can destroy what is there
-          in /srv/demo
-          program: /usr/bin/rm
-          sandbox: on, with network, 512
-            processes, 2 GiB of memory, files up
-            to 1 GiB
-          ! it can reach the network
-          until 2026-01-01T01:00:00Z
-          for the session or always it can be
-            approved for:
-            1 exactly this call
-            2 any shell_cmd call
-    "#]],
+            ? 1 of 3 waiting · ada · shell_cmd ·
+              apr_1
+              ada asks: Execute shell command: rm
+                -rf build
+              $ rm -rf build
+              ! rm can destroy what is there
+              in /srv/demo
+              program: /usr/bin/rm
+              sandbox: on, with network, 512
+                processes, 2 GiB of memory, files up
+                to 1 GiB
+              ! it can reach the network
+              until 2026-01-01T01:00:00Z
+        "#]],
     );
 }
 
@@ -77,43 +70,36 @@ fn a_script_with_other_arguments() {
     check(
         &asked,
         expect![[r#"
-        ? 1 of 3 waiting · ada · shell_cmd · apr_1
-          ada asks: Execute shell command: set -e…
-          $ set -e
-          │ find . -name '*.o' | xargs rm
-          │ curl https://example.org
-          directory: "sub"
-          timeout: 5
-          ! rm can destroy what is there
-          in /srv/demo
-          directory: /srv/demo/sub
-          sandbox: off
-          ! nothing keeps it from other files or the network
-          for the session or always it can be approved for:
-            1 exactly this call
-            2 any shell_cmd call
-    "#]],
+            ? 1 of 3 waiting · ada · shell_cmd · apr_1
+              ada asks: Execute shell command: set -e…
+              $ set -e
+              │ find . -name '*.o' | xargs rm
+              │ curl https://example.org
+              directory: "sub"
+              timeout: 5
+              ! rm can destroy what is there
+              in /srv/demo
+              directory: /srv/demo/sub
+              sandbox: off
+              ! nothing keeps it from other files or the network
+        "#]],
         expect![[r#"
-        ? 1 of 3 waiting · ada · shell_cmd ·
-          apr_1
-          ada asks: Execute shell command: set
-            -e…
-          $ set -e
-          │ find . -name '*.o' | xargs rm
-          │ curl https://example.org
-          directory: "sub"
-          timeout: 5
-          ! rm can destroy what is there
-          in /srv/demo
-          directory: /srv/demo/sub
-          sandbox: off
-          ! nothing keeps it from other files or
-            the network
-          for the session or always it can be
-            approved for:
-            1 exactly this call
-            2 any shell_cmd call
-    "#]],
+            ? 1 of 3 waiting · ada · shell_cmd ·
+              apr_1
+              ada asks: Execute shell command: set
+                -e…
+              $ set -e
+              │ find . -name '*.o' | xargs rm
+              │ curl https://example.org
+              directory: "sub"
+              timeout: 5
+              ! rm can destroy what is there
+              in /srv/demo
+              directory: /srv/demo/sub
+              sandbox: off
+              ! nothing keeps it from other files or
+                the network
+        "#]],
     );
 }
 
@@ -132,48 +118,39 @@ fn a_change_of_a_file() {
     check(
         &asked,
         expect![[r#"
-        ? 1 of 3 waiting · ada · edit_file · apr_1
-          ada asks: Edit notes.md
-          │ {
-          │   "new": "two",
-          │   "old": "one",
-          │   "path": "notes.md"
-          │ }
-          │ --- a/notes.md
-          │ +++ b/notes.md
-          │ @@ -1,2 +1,2 @@
-          │ -one
-          │ +two
-          │  same   with a tab and a line that is rather long
-          in /srv/demo
-          for the session or always it can be approved for:
-            1 exactly this call
-            2 paths in /srv/demo
-            3 any edit_file call
-    "#]],
+            ? 1 of 3 waiting · ada · edit_file · apr_1
+              ada asks: Edit notes.md
+              │ {
+              │   "new": "two",
+              │   "old": "one",
+              │   "path": "notes.md"
+              │ }
+              │ --- a/notes.md
+              │ +++ b/notes.md
+              │ @@ -1,2 +1,2 @@
+              │ -one
+              │ +two
+              │  same   with a tab and a line that is rather long
+              in /srv/demo
+        "#]],
         expect![[r#"
-        ? 1 of 3 waiting · ada · edit_file ·
-          apr_1
-          ada asks: Edit notes.md
-          │ {
-          │   "new": "two",
-          │   "old": "one",
-          │   "path": "notes.md"
-          │ }
-          │ --- a/notes.md
-          │ +++ b/notes.md
-          │ @@ -1,2 +1,2 @@
-          │ -one
-          │ +two
-          │  same   with a tab and a line that i
-          │ s rather long
-          in /srv/demo
-          for the session or always it can be
-            approved for:
-            1 exactly this call
-            2 paths in /srv/demo
-            3 any edit_file call
-    "#]],
+            ? 1 of 3 waiting · ada · edit_file ·
+              apr_1
+              ada asks: Edit notes.md
+              │ {
+              │   "new": "two",
+              │   "old": "one",
+              │   "path": "notes.md"
+              │ }
+              │ --- a/notes.md
+              │ +++ b/notes.md
+              │ @@ -1,2 +1,2 @@
+              │ -one
+              │ +two
+              │  same   with a tab and a line that i
+              │ s rather long
+              in /srv/demo
+        "#]],
     );
 }
 
@@ -188,36 +165,29 @@ fn a_tool_of_a_server() {
     check(
         &asked,
         expect![[r#"
-        ? 1 of 3 waiting · ada · mail__send · apr_1
-          ada asks: ada wants to run mail__send
-          │ {
-          │   "body": "line one\nline two \u{202E}evil",
-          │   "to": "bob@example.org"
-          │ }
-          server: stdio `mailer --fast`
-          tool: sha256:0123456789abcdef
-          for the session it can be approved for:
-            1 exactly this call
-            2 any shell_cmd call
-          `always` is not offered
-    "#]],
+            ? 1 of 3 waiting · ada · mail__send · apr_1
+              ada asks: ada wants to run mail__send
+              │ {
+              │   "body": "line one\nline two \u{202E}evil",
+              │   "to": "bob@example.org"
+              │ }
+              server: stdio `mailer --fast`
+              tool: sha256:0123456789abcdef
+              `always` is not offered
+        "#]],
         expect![[r#"
-        ? 1 of 3 waiting · ada · mail__send ·
-          apr_1
-          ada asks: ada wants to run mail__send
-          │ {
-          │   "body": "line one\nline two \u{202
-          │ E}evil",
-          │   "to": "bob@example.org"
-          │ }
-          server: stdio `mailer --fast`
-          tool: sha256:0123456789abcdef
-          for the session it can be approved
-            for:
-            1 exactly this call
-            2 any shell_cmd call
-          `always` is not offered
-    "#]],
+            ? 1 of 3 waiting · ada · mail__send ·
+              apr_1
+              ada asks: ada wants to run mail__send
+              │ {
+              │   "body": "line one\nline two \u{202
+              │ E}evil",
+              │   "to": "bob@example.org"
+              │ }
+              server: stdio `mailer --fast`
+              tool: sha256:0123456789abcdef
+              `always` is not offered
+        "#]],
     );
 }
 
@@ -280,36 +250,29 @@ fn a_call_whose_approval_was_voided() {
     check(
         &asked,
         expect![[r#"
-        ? 1 of 3 waiting · ada · shell_cmd · apr_1
-          ada asks: Execute shell command: rm -rf build
-          apr_0 was approved, but since then:
-            program was /usr/bin/rm and is /tmp/rm
-            script is sha256:2 and was\nnot there
-          $ rm -rf build
-          ! rm can destroy what is there
-          in /srv/demo
-          for the session or always it can be approved for:
-            1 exactly this call
-            2 any shell_cmd call
-    "#]],
+            ? 1 of 3 waiting · ada · shell_cmd · apr_1
+              ada asks: Execute shell command: rm -rf build
+              apr_0 was approved, but since then:
+                program was /usr/bin/rm and is /tmp/rm
+                script is sha256:2 and was\nnot there
+              $ rm -rf build
+              ! rm can destroy what is there
+              in /srv/demo
+        "#]],
         expect![[r#"
-        ? 1 of 3 waiting · ada · shell_cmd ·
-          apr_1
-          ada asks: Execute shell command: rm
-            -rf build
-          apr_0 was approved, but since then:
-            program was /usr/bin/rm and is
-              /tmp/rm
-            script is sha256:2 and was\nnot
-              there
-          $ rm -rf build
-          ! rm can destroy what is there
-          in /srv/demo
-          for the session or always it can be
-            approved for:
-            1 exactly this call
-            2 any shell_cmd call
-    "#]],
+            ? 1 of 3 waiting · ada · shell_cmd ·
+              apr_1
+              ada asks: Execute shell command: rm
+                -rf build
+              apr_0 was approved, but since then:
+                program was /usr/bin/rm and is
+                  /tmp/rm
+                script is sha256:2 and was\nnot
+                  there
+              $ rm -rf build
+              ! rm can destroy what is there
+              in /srv/demo
+        "#]],
     );
 }
 
@@ -321,37 +284,30 @@ fn a_call_that_cannot_be_shown_in_full() {
     check(
         &asked,
         expect![[r#"
-        ? 1 of 3 waiting · ada · shell_cmd · apr_1
-          ada asks: Execute shell command: rm -rf build
-          │ {
-          │   "command": "echo",
-          │   "parameters": [
-          │     "xxxxxxxx
-          │ … 70000 more characters not shown
-          in /srv/demo
-          for the session it can be approved for:
-            1 exactly this call
-            2 any shell_cmd call
-          not shown in full: `always` is not offered
-    "#]],
+            ? 1 of 3 waiting · ada · shell_cmd · apr_1
+              ada asks: Execute shell command: rm -rf build
+              │ {
+              │   "command": "echo",
+              │   "parameters": [
+              │     "xxxxxxxx
+              │ … 70000 more characters not shown
+              in /srv/demo
+              not shown in full: `always` is not offered
+        "#]],
         expect![[r#"
-        ? 1 of 3 waiting · ada · shell_cmd ·
-          apr_1
-          ada asks: Execute shell command: rm
-            -rf build
-          │ {
-          │   "command": "echo",
-          │   "parameters": [
-          │     "xxxxxxxx
-          │ … 70000 more characters not shown
-          in /srv/demo
-          for the session it can be approved
-            for:
-            1 exactly this call
-            2 any shell_cmd call
-          not shown in full: `always` is not
-            offered
-    "#]],
+            ? 1 of 3 waiting · ada · shell_cmd ·
+              apr_1
+              ada asks: Execute shell command: rm
+                -rf build
+              │ {
+              │   "command": "echo",
+              │   "parameters": [
+              │     "xxxxxxxx
+              │ … 70000 more characters not shown
+              in /srv/demo
+              not shown in full: `always` is not
+                offered
+        "#]],
     );
 }
 
@@ -359,7 +315,7 @@ fn a_call_that_cannot_be_shown_in_full() {
 fn risks_stand_out() {
     let theme = Theme::new(true);
     let facts = json!({"facts": {"sandbox": "there is no sandbox: this program has no launcher"}});
-    let lines = lines(&approval(json!({"binding": facts})), 1, 1, 80, theme);
+    let lines = lines(&approval(json!({"binding": facts})), None, 1, 1, 80, theme);
     let warned: Vec<String> = lines
         .iter()
         .filter(|line| line.spans.iter().any(|span| span.style == theme.warning()))

@@ -14,6 +14,9 @@ use crate::theme::Theme;
 /// Lines of a long text that are shown around the cursor.
 const WINDOW: usize = 15;
 
+/// Columns by which JSON is indented.
+const INDENT: u16 = 2;
+
 #[derive(Clone, Debug)]
 pub struct Input {
     area: TextArea<'static>,
@@ -40,13 +43,39 @@ impl Input {
         Self { area: TextArea::default(), lines: Lines::One }
     }
 
-    /// Begins with a value.
-    pub fn json(value: &Value) -> Self {
-        let text = escape_hidden(&format!("{value:#}"));
+    /// Begins with a line, at its end.
+    pub fn line_of(text: &str) -> Self {
+        let mut area = TextArea::new(vec![text.to_owned()]);
+        area.move_cursor(CursorMove::End);
+        Self { area, lines: Lines::One }
+    }
+
+    /// Begins with several lines, at the first.
+    pub fn lines_of(text: &str) -> Self {
         let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
         area.set_tab_length(2);
         area.move_cursor(CursorMove::Top);
         Self { area, lines: Lines::Many }
+    }
+
+    /// Whether a key ends this text.
+    pub fn is_sent_by(&self, key: KeyEvent) -> bool {
+        sends(key) || (self.is_line() && key.code == KeyCode::Enter)
+    }
+
+    pub fn is_line(&self) -> bool {
+        self.lines == Lines::One
+    }
+
+    /// Begins with a value.
+    pub fn json(value: &Value) -> Self {
+        let text = escape_hidden(&format!("{value:#}"));
+        let mut input = Self::lines_of(&text);
+        // The first line of an object is its brace alone; what can be changed is below.
+        if input.area.lines().len() > 2 {
+            input.area.move_cursor(CursorMove::Jump(1, INDENT));
+        }
+        input
     }
 
     pub fn text(&self) -> String {
@@ -82,11 +111,23 @@ impl Input {
 
     /// What is there, with the cursor in it.
     pub fn draw(&self, before: &str, width: u16, theme: Theme) -> Vec<Line<'static>> {
+        self.draw_within(WINDOW, before, width, theme)
+    }
+
+    /// As `draw`, with so many lines around the cursor at most.
+    pub fn draw_within(
+        &self,
+        most: usize,
+        before: &str,
+        width: u16,
+        theme: Theme,
+    ) -> Vec<Line<'static>> {
+        let window = most.clamp(1, WINDOW);
         let cursor = self.area.cursor();
         let (row, column) = (cursor.0, cursor.1);
         let lines = self.area.lines();
-        let from = row.saturating_sub(WINDOW / 2).min(lines.len().saturating_sub(WINDOW));
-        let until = (from + WINDOW).min(lines.len());
+        let from = row.saturating_sub(window / 2).min(lines.len().saturating_sub(window));
+        let until = (from + window).min(lines.len());
         let first: Spans = vec![(before.to_owned(), theme.question())];
         let rest: Spans = vec![(" ".repeat(before.chars().count().min(4)), theme.plain())];
         let mut drawn = Vec::new();
@@ -124,7 +165,7 @@ fn with_cursor(line: &str, column: usize, theme: Theme) -> Spans {
 }
 
 // As JSON writes them, so that they can be seen and stay what they are.
-fn escape_hidden(json: &str) -> String {
+pub fn escape_hidden(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
         let mut bytes = [0; 4];

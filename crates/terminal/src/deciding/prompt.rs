@@ -6,15 +6,20 @@ use agent_world_core::display::{reveal, reveal_line};
 use ratatui::text::Line;
 
 use super::form::Fields;
-use super::{Deciding, Step, rules};
+use super::{Deciding, Delivery, Step, rules};
 use crate::markdown::{Break, Spans, wrap};
 use crate::theme::Theme;
 
 /// Columns below which a question and what is typed share no line.
 const NARROW: u16 = 60;
+/// Rows beside a text that is edited: its heading, what is left out above and below, and two of keys.
+const BESIDE: usize = 5;
 
-pub fn lines(deciding: &Deciding, width: u16, theme: Theme) -> Vec<Line<'static>> {
+pub fn lines(deciding: &Deciding, rows: usize, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
+    if let Some(delivery) = deciding.delivery() {
+        return on_its_way(delivery, width, theme);
+    }
     if let Some(problem) = &deciding.problem {
         lines.extend(say(&reveal(problem), theme.warning(), width));
     }
@@ -27,7 +32,11 @@ pub fn lines(deciding: &Deciding, width: u16, theme: Theme) -> Vec<Line<'static>
             }
             lines.extend(keys(&choices(approval), width, theme));
         }
-        Step::Calls(reach, marked) => lines.extend(calls(approval, *reach, *marked, width, theme)),
+        Step::Calls(reach, marked) => lines.extend(calls(deciding, *reach, *marked, width, theme)),
+        Step::Sure(_) => {
+            lines.extend(say(&reveal_line(&rules::really(approval)), theme.warning(), width));
+            lines.extend(keys(&[("y", "yes, always"), ("n", "goes back")], width, theme));
+        }
         Step::Reason(input) => {
             // Where it would leave little room to write, the question has a line of its own.
             if width < NARROW {
@@ -39,14 +48,25 @@ pub fn lines(deciding: &Deciding, width: u16, theme: Theme) -> Vec<Line<'static>
             let sends = if approval.form.is_some() { "declines" } else { "denies" };
             lines.extend(keys(&[("Enter", sends), ("Esc", "goes back")], width, theme));
         }
+        Step::Command(input) => {
+            let (what, sends) = match input.is_line() {
+                true => ("another command:", "Enter"),
+                false => ("another script:", "Ctrl-S"),
+            };
+            let most = rows.saturating_sub(lines.len() + BESIDE);
+            lines.extend(say(what, theme.question(), width));
+            lines.extend(input.draw_within(most, "$ ", width, theme));
+            lines.extend(keys(&[(sends, "approves it once"), ("Esc", "goes back")], width, theme));
+        }
         Step::Arguments(input) => {
             let what = if approval.form.is_some() { "the answer" } else { "other arguments" };
             let sends = match approval.form {
                 Some(_) => "sends it",
                 None => "approves them once",
             };
+            let most = rows.saturating_sub(lines.len() + BESIDE);
             lines.extend(say(&format!("{what}, as JSON:"), theme.question(), width));
-            lines.extend(input.draw("", width, theme));
+            lines.extend(input.draw_within(most, "", width, theme));
             let hints = [("Ctrl-S", sends), ("Alt-Enter", "the same"), ("Esc", "goes back")];
             lines.extend(keys(&hints, width, theme));
         }
@@ -97,29 +117,57 @@ fn help(approval: &Approval) -> Vec<String> {
 }
 
 fn calls(
-    approval: &Approval,
+    deciding: &Deciding,
     reach: Reach,
     marked: Option<usize>,
     width: u16,
     theme: Theme,
 ) -> Vec<Line<'static>> {
+    let (approval, is_elsewhere) = (&deciding.approval, deciding.elsewhere.is_some());
     let until = match reach {
         Reach::Always => "always, in this world",
+        Reach::Session | Reach::Once if is_elsewhere => "for the rest of that chat",
         Reach::Session | Reach::Once => "for the rest of this chat",
     };
     let mut lines = say(&format!("approve {until}: which calls?"), theme.question(), width);
-    for (place, suggestion) in approval.suggested_matches.iter().enumerate() {
+    let narrower = rules::narrower(approval);
+    let numbered =
+        (1..).zip(&narrower).map(|(number, (place, one))| (number.to_string(), *place, *one));
+    let whole = rules::whole_tool(approval);
+    let whole = whole.and_then(|place| Some((place, approval.suggested_matches.get(place)?)));
+    let whole = whole.map(|(place, one)| (rules::WHOLE_TOOL.to_string(), place, one));
+    for (key, place, suggestion) in numbered.chain(whole) {
         let style = if marked == Some(place) { theme.selected() } else { theme.plain() };
-        let number = (format!("  {} ", place + 1), theme.key());
+        let key = (format!("  {key} "), theme.key());
         let text = vec![(reveal_line(&suggestion.label).into_owned(), style)];
         let rest = vec![("    ".to_owned(), theme.plain())];
-        lines.extend(wrap(&text, width, &vec![number], &rest, Break::Words));
+        lines.extend(wrap(&text, width, &vec![key], &rest, Break::Words));
     }
-    let last = approval.suggested_matches.len().min(9);
-    let numbers = if last == 1 { "1".to_owned() } else { format!("1-{last}") };
-    let hints = [(numbers.as_str(), "such calls"), ("Esc", "goes back")];
-    lines.extend(keys(&hints, width, theme));
+    let whole = rules::WHOLE_TOOL.to_string();
+    let numbers = match narrower.len().min(9) {
+        0 => None,
+        1 => Some("1".to_owned()),
+        last => Some(format!("1-{last}")),
+    };
+    let hints = [
+        numbers.as_deref().map(|numbers| (numbers, "such calls")),
+        rules::whole_tool(approval).map(|_| (whole.as_str(), "the whole tool")),
+        Some(("Esc", "goes back")),
+    ];
+    lines.extend(keys(&hints.into_iter().flatten().collect::<Vec<_>>(), width, theme));
     lines
+}
+
+/// What stands in place of the keys once a decision was made.
+fn on_its_way(delivery: Delivery, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    match delivery {
+        Delivery::OnItsWay => say("your decision is on its way", theme.quiet(), width),
+        Delivery::Retrying => {
+            let mut lines = say("not yet delivered: retrying", theme.warning(), width);
+            lines.extend(keys(&[("l", "hides it meanwhile")], width, theme));
+            lines
+        }
+    }
 }
 
 fn field(fields: &Fields, width: u16, theme: Theme) -> Vec<Line<'static>> {

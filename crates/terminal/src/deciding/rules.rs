@@ -1,11 +1,13 @@
 //! Decides what may be chosen for a request, and which texts are answers.
 //! Used by the keys and by what is shown, so that both agree. Never offers more than the server did.
 
-use agent_world_client::wire::{Approval, Reach};
+use agent_world_client::wire::{Approval, Reach, Suggestion};
 use serde_json::Value;
 
 pub const SAY_WHICH: &str =
-    "say for which calls, by a number of the list, or go back with Esc; nothing was decided";
+    "say for which calls, by a key of the list, or go back with Esc; nothing was decided";
+/// Chooses every call of the tool, in whatever request.
+pub const WHOLE_TOOL: char = 't';
 pub const ONCE_NOT_OFFERED: &str = "approving it is not offered; nothing was decided";
 /// How a masked secret begins.
 const MASK: &str = "[secret masked: ";
@@ -25,6 +27,40 @@ pub fn offers(approval: &Approval, reach: Reach) -> bool {
         Reach::Session => lasts && approval.offers(Reach::Session),
         Reach::Always => lasts && approval.offers(Reach::Always) && is_whole(approval),
     }
+}
+
+/// The permissions that are narrower than the tool, each with its place. Their numbers count them alone, from one.
+pub fn narrower(approval: &Approval) -> Vec<(usize, &Suggestion)> {
+    let all = approval.suggested_matches.iter().enumerate();
+    all.filter(|(_, suggestion)| !suggestion.matches.is_empty()).collect()
+}
+
+/// The place of the one for every call of the tool, where it is offered.
+pub fn whole_tool(approval: &Approval) -> Option<usize> {
+    approval.suggested_matches.iter().position(|suggestion| suggestion.matches.is_empty())
+}
+
+/// The place of a narrower permission by its number.
+pub fn numbered(approval: &Approval, number: usize) -> Option<usize> {
+    narrower(approval).get(number.checked_sub(1)?).map(|(place, _)| *place)
+}
+
+/// Says which keys there are, where one was pressed that is none of them.
+pub fn no_number(approval: &Approval, given: &str) -> String {
+    let choose = match (narrower(approval).len(), whole_tool(approval)) {
+        (0, _) => format!("only {WHOLE_TOOL}, for the whole tool"),
+        (1, None) => "only 1".to_owned(),
+        (1, Some(_)) => format!("1, or {WHOLE_TOOL} for the whole tool"),
+        (last, None) => format!("1 to {last}"),
+        (last, Some(_)) => format!("1 to {last}, or {WHOLE_TOOL} for the whole tool"),
+    };
+    format!("there is no {given}; there is {choose}; nothing was decided")
+}
+
+/// What is asked once more before every call of a tool is permitted for good.
+pub fn really(approval: &Approval) -> String {
+    let Approval { tool, agent_id, world_id, .. } = approval;
+    format!("any {tool} call by {agent_id}, in every chat of {world_id}, from now on?")
 }
 
 /// Whether all of what would run can be seen.

@@ -82,8 +82,9 @@ impl State {
     }
 
     pub(super) fn not_created(&mut self, why: String) -> Vec<Effect> {
-        if let Some(text) = self.begun.take() {
-            self.composer.give_back(self.open.as_deref(), &text);
+        let begun = std::mem::take(&mut self.begun);
+        if !begun.is_empty() {
+            self.composer.give_back(self.open.as_deref(), &begun.join("\n"));
         }
         self.told(Tone::Warning, why)
     }
@@ -116,7 +117,7 @@ impl State {
         self.tree.chat(chat);
         self.focus = Focus::Composer;
         let mut effects = self.open(&id);
-        if let Some(text) = self.begun.take() {
+        for text in std::mem::take(&mut self.begun) {
             effects.extend(self.post(text));
         }
         effects
@@ -141,10 +142,12 @@ impl State {
     pub(super) fn post(&mut self, text: String) -> Vec<Effect> {
         let key = self.next_key();
         let Some(transcript) = self.transcript_mut() else {
-            let effects = self.create();
-            match effects.is_empty() {
+            // One chat is made, however much is said before it is there.
+            let is_under_way = !self.begun.is_empty();
+            let effects = if is_under_way { Vec::new() } else { self.create() };
+            match effects.is_empty() && !is_under_way {
                 true => self.composer.give_back(None, &text),
-                false => self.begun = Some(text),
+                false => self.begun.push(text),
             }
             return effects;
         };

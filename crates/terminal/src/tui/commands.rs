@@ -5,6 +5,7 @@ use super::details::Details;
 use super::message::Effect;
 use super::state::{Focus, Overlay, State, Tone};
 use super::words;
+use crate::chat::address;
 use crate::chat::commands::{self, Command, Line};
 use crate::completion::Words;
 use crate::conversation::Entry;
@@ -43,17 +44,32 @@ impl State {
     /// Somebody has sent what they wrote.
     pub(super) fn entered(&mut self, text: &str) -> Vec<Effect> {
         let text = text.trim();
+        // What was said about the text before this one is over; what asks is not.
+        self.notice.take_if(|notice| notice.tone != Tone::Question);
         let renamed = text.strip_prefix("/rename").map(|rest| format!("/title{rest}"));
         match commands::read(renamed.as_deref().unwrap_or(text)) {
             Line::Message(text) => match self.editing.take() {
                 Some(message) => self.edit(message, text),
-                None => self.post(text),
+                None => self.say(text),
             },
-            Line::Command(command) => self.obey(command),
+            Line::Command(command) => {
+                // Whoever does something else meanwhile no longer means to change what they said.
+                self.editing = None;
+                self.obey(command)
+            }
             Line::Missing(_) => self.not_meant(text, "say also which, or what"),
             Line::Unknown(_) => self
                 .not_meant(text, "there is no such command; /help lists them, //text says /text"),
         }
+    }
+
+    /// Posts a message, and tells whom it reaches where it names somebody who is not there.
+    fn say(&mut self, text: String) -> Vec<Effect> {
+        let world = self.transcript().map(|transcript| &transcript.conversation.world);
+        if let Some(told) = world.and_then(|world| address::of_strangers(world, &text)) {
+            self.tell(Tone::Warning, told);
+        }
+        self.post(text)
     }
 
     fn not_meant(&mut self, text: &str, why: &str) -> Vec<Effect> {

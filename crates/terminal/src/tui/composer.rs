@@ -57,6 +57,10 @@ impl Composer {
         self.inside.is_completing()
     }
 
+    pub fn has_chosen(&self) -> bool {
+        self.inside.has_chosen()
+    }
+
     pub fn key(&mut self, key: KeyEvent, words: &Words) -> Typed {
         self.inside.key(key, words)
     }

@@ -14,11 +14,11 @@ fn decide(id: &str) -> Vec<Effect> {
 #[test]
 fn requests_are_decided_in_any_order() {
     let mut stage = Stage::asked(WIDE);
-    assert_eq!(stage.press("esc a down o"), decide("apr_2"));
+    assert_eq!(stage.press("esc p down rest o"), decide("apr_2"));
     stage.shows("The decision is on its way.");
     assert_eq!(stage.press("o"), [], "one that is decided is not decided again");
-    assert_eq!(stage.press("G o"), decide("apr_3"));
-    assert_eq!(stage.press("g o"), decide("apr_1"));
+    assert_eq!(stage.press("G rest o"), decide("apr_3"));
+    assert_eq!(stage.press("g rest o"), decide("apr_1"));
     stage.event("approval", decided(2, "approved", "tester"));
     stage.shows("Inbox  2 waiting");
     stage.shows("approved by tester");
@@ -27,7 +27,7 @@ fn requests_are_decided_in_any_order() {
 #[test]
 fn a_text_that_was_meant_for_the_composer_decides_nothing_and_is_told() {
     let mut stage = Stage::asked(WIDE);
-    assert_eq!(stage.press("esc a w o"), []);
+    assert_eq!(stage.press("esc p rest w o"), []);
     stage.shows("taken for part of a text: press again");
 }
 
@@ -42,7 +42,7 @@ fn a_letter_decides_only_in_the_inbox() {
 #[test]
 fn later_goes_on_to_the_next_and_decides_nothing() {
     let mut stage = Stage::asked(WIDE);
-    assert_eq!(stage.press("esc a l"), []);
+    assert_eq!(stage.press("esc p l"), []);
     stage.shows("2 of 3 waiting");
     stage.press("l l");
     stage.shows("1 of 3 waiting");
@@ -51,7 +51,7 @@ fn later_goes_on_to_the_next_and_decides_nothing() {
 #[test]
 fn a_request_that_appears_under_the_fingers_waits_to_be_read() {
     let mut stage = Stage::at_work(WIDE);
-    stage.press("esc a");
+    stage.press("esc p");
     stage.event("approval", request(1));
     assert_eq!(stage.press("o"), []);
     stage.rest();
@@ -61,7 +61,7 @@ fn a_request_that_appears_under_the_fingers_waits_to_be_read() {
 #[test]
 fn a_key_that_was_meant_for_one_request_decides_no_other() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a");
+    stage.press("esc p");
     stage.event("approval", decided(1, "denied", "bob"));
     stage.shows("shell_cmd rm -r build: denied by bob");
     stage.shows("Enter shows the next.");
@@ -75,7 +75,7 @@ fn a_key_that_was_meant_for_one_request_decides_no_other() {
 #[test]
 fn what_vanished_while_nobody_listened_leaves_its_place_empty() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a");
+    stage.press("esc p");
     let left = [2, 3].map(|number| approval(request(number)));
     stage.tell(Message::Approvals(left.to_vec()));
     stage.shows("shell_cmd rm -r build: does not wait any more");
@@ -90,7 +90,7 @@ fn what_vanished_while_nobody_listened_leaves_its_place_empty() {
 #[test]
 fn what_became_of_one_that_vanished_is_told_when_it_is_known() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a o");
+    stage.press("esc p rest o");
     let left = [2, 3].map(|number| approval(request(number)));
     stage.tell(Message::Approvals(left.to_vec()));
     stage.shows("does not wait any more");
@@ -105,7 +105,7 @@ fn what_became_of_one_that_vanished_is_told_when_it_is_known() {
 #[test]
 fn a_list_that_is_loaded_anew_keeps_what_is_looked_at() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a down");
+    stage.press("esc p down rest");
     stage.tell(Message::Approvals([3, 2].map(|number| approval(request(number))).to_vec()));
     stage.shows("1 of 2 waiting · bob");
     assert_eq!(stage.press("o"), decide("apr_2"));
@@ -114,7 +114,7 @@ fn a_list_that_is_loaded_anew_keeps_what_is_looked_at() {
 #[test]
 fn what_was_typed_about_a_request_outlasts_a_list_that_is_loaded_anew() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a d");
+    stage.press("esc p rest d");
     stage.type_in("wrong folder");
     stage.tell(Message::Approvals((1..=3).map(|number| approval(request(number))).collect()));
     stage.shows("> wrong folder");
@@ -123,7 +123,7 @@ fn what_was_typed_about_a_request_outlasts_a_list_that_is_loaded_anew() {
 #[test]
 fn a_request_that_is_another_under_the_same_name_is_read_anew() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a");
+    stage.press("esc p");
     let mut other = request(1);
     other["shown"] = serde_json::json!("rm -r /");
     stage.tell(Message::Approvals(vec![approval(other)]));
@@ -138,7 +138,7 @@ fn a_request_that_came_just_now_is_not_answered_by_turning_to_it() {
     let mut stage = Stage::at_work(WIDE);
     stage.screen();
     stage.event("approval", request(1));
-    assert_eq!(stage.press("esc a o"), []);
+    assert_eq!(stage.press("esc p o"), []);
     stage.shows("just shown: press again");
     stage.rest();
     assert_eq!(stage.press("o"), decide("apr_1"));
@@ -147,7 +147,7 @@ fn a_request_that_came_just_now_is_not_answered_by_turning_to_it() {
 #[test]
 fn a_decision_that_is_not_delivered_is_plainly_so() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a o");
+    stage.press("esc p rest o");
     stage.shows("deciding");
     let why = "nobody answers".to_owned();
     stage.tell(Message::DecisionDelayed { id: "apr_1".to_owned(), why });
@@ -159,14 +159,13 @@ fn a_decision_that_is_not_delivered_is_plainly_so() {
     let why = "the decision was not delivered: nobody answers".to_owned();
     stage.tell(Message::NotDecided { id: "apr_1".to_owned(), why });
     assert!(stage.state.left_behind().is_empty());
-    stage.press("a");
-    assert_eq!(stage.press("o"), decide("apr_1"));
+    assert_eq!(stage.press("p rest o"), decide("apr_1"));
 }
 
 #[test]
 fn the_same_decision_made_before_counts_and_another_is_named() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a o");
+    stage.press("esc p rest o");
     stage.tell(Message::Decided(Box::new(approval(decided(1, "approved", "bob")))));
     stage.shows("1 of 2 waiting");
     stage.hides("elsewhere");
@@ -193,7 +192,7 @@ fn a_stop_that_is_not_delivered_is_told_when_leaving() {
 #[test]
 fn all_of_what_is_asked_about_a_denial_is_seen_beside_the_other_panes() {
     let mut stage = Stage::asked((100, 24));
-    stage.press("esc a d");
+    stage.press("esc p rest d");
     stage.shows("why? (empty for no reason)");
     stage.type_in("it is the wrong folder");
     stage.shows("> it is the wrong folder");
@@ -203,7 +202,7 @@ fn all_of_what_is_asked_about_a_denial_is_seen_beside_the_other_panes() {
 #[test]
 fn after_a_decision_of_ones_own_the_next_is_shown() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a o");
+    stage.press("esc p rest o");
     stage.tell(Message::Decided(Box::new(approval(decided(1, "approved", "tester")))));
     stage.shows("1 of 2 waiting");
     assert_eq!(stage.press("o"), [], "a key pressed so soon was not meant for it");
@@ -216,7 +215,7 @@ fn on_a_small_screen_the_last_decision_leads_back_to_the_conversation() {
     let mut stage = Stage::at_work(NARROW);
     stage.event("approval", request(1));
     stage.screen();
-    assert_eq!(stage.press("esc a o"), [], "the card was not on the screen before");
+    assert_eq!(stage.press("esc p o"), [], "the card was not on the screen before");
     stage.rest();
     assert_eq!(stage.press("o"), decide("apr_1"));
     stage.event("approval", decided(1, "approved", "tester"));
@@ -227,7 +226,7 @@ fn on_a_small_screen_the_last_decision_leads_back_to_the_conversation() {
 #[test]
 fn a_decision_that_did_not_get_through_can_be_made_again() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a o");
+    stage.press("esc p rest o");
     let why = "you may not decide".to_owned();
     stage.tell(Message::NotDecided { id: "apr_1".to_owned(), why });
     stage.shows("you may not decide");
@@ -246,7 +245,7 @@ fn a_list_that_is_late_brings_nothing_back() {
 fn leaving_asks_when_something_waits() {
     let mut stage = Stage::asked(NARROW);
     assert_eq!(stage.press("esc q"), []);
-    stage.shows("3 approvals wait for a decision.");
+    stage.shows("3 approvals wait; q again quits, Esc stays.");
     assert_eq!(stage.press("esc"), []);
     assert!(stage.state.overlay.is_none());
     assert_eq!(stage.press("q q"), [Effect::Quit]);
@@ -254,9 +253,56 @@ fn leaving_asks_when_something_waits() {
     stage.type_in("hello");
     assert_eq!(stage.press("enter esc q").len(), 1, "only the message");
     stage.shows("1 message not sent yet: gone when you leave.");
-    assert_eq!(stage.press("y"), [Effect::Quit]);
+    assert_eq!(stage.press("q"), [Effect::Quit]);
     let mut stage = Stage::at_work(NARROW);
     assert_eq!(stage.press("esc q"), [Effect::Quit]);
+}
+
+#[test]
+fn what_is_typed_after_the_question_before_leaving_decides_nothing() {
+    let mut stage = Stage::asked(WIDE);
+    assert_eq!(stage.press("esc p rest q o y n a d enter"), [], "only q and Esc answer it");
+    stage.shows("3 approvals wait; q again quits, Esc stays.");
+    assert_eq!(stage.press("esc o a"), [], "whoever types on has not looked at the request");
+    stage.shows("just shown: press again");
+    stage.hides("which calls?");
+}
+
+#[test]
+fn the_key_that_leads_to_the_inbox_does_nothing_there() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc a a");
+    assert_eq!(stage.state.focus, Focus::Conversation, "an answer is no way to the inbox");
+    assert_eq!(stage.press("p p o a s d"), []);
+    stage.hides("which calls?");
+    stage.hides("why?");
+}
+
+#[test]
+fn the_card_names_the_key_that_leads_to_it_from_where_the_keys_are() {
+    let mut stage = Stage::asked(WIDE);
+    stage.shows("Tab to decide");
+    stage.type_in("a");
+    stage.shows("Esc, then p to decide");
+    stage.press("backspace tab");
+    assert_eq!(stage.state.focus, Focus::Inbox);
+    stage.hides("to decide");
+    stage.press("esc");
+    stage.shows("p to decide");
+    stage.hides("Tab to decide");
+    stage.press("p");
+    assert_eq!(stage.state.focus, Focus::Inbox);
+}
+
+#[test]
+fn the_keys_of_an_editor_stay_on_a_small_screen() {
+    let mut stage = Stage::asked(NARROW);
+    stage.press("esc p rest e");
+    stage.shows("Enter approves it once");
+    stage.press("down down down");
+    stage.shows("Enter approves it once");
+    stage.shows("1 of 3 waiting");
+    assert_eq!(stage.state.inbox.undelivered(), Vec::<&str>::new());
 }
 
 #[test]
@@ -266,5 +312,69 @@ fn enter_on_a_call_that_waits_leads_to_its_request() {
     stage.screen();
     stage.press("esc up enter");
     stage.shows("2 of 3 waiting");
-    assert_eq!(stage.press("o"), decide("apr_2"));
+    assert_eq!(stage.press("rest o"), decide("apr_2"));
+}
+
+#[test]
+fn a_key_that_is_held_decides_once_at_most() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc p rest");
+    let mut decided_so_far = Vec::new();
+    // Twenty presses a second, as a terminal sends a key that is held, and every answer comes at once.
+    for press in 0..60 {
+        let effects = stage.press("o");
+        for effect in &effects {
+            if let Effect::Decide { id, .. } = effect {
+                let number = id.trim_start_matches("apr_").parse().unwrap();
+                stage.event("approval", decided(number, "approved", "tester"));
+            }
+        }
+        decided_so_far.extend(effects);
+        if press % 5 == 0 {
+            let now = stage.state.now;
+            stage.tell(Message::Tick(now));
+        }
+    }
+    assert_eq!(decided_so_far, decide("apr_1"));
+}
+
+#[test]
+fn what_is_typed_at_an_empty_inbox_decides_nothing_that_comes_up() {
+    let mut stage = Stage::at_work(WIDE);
+    stage.press("esc p rest");
+    let mut effects = stage.press("h w l l");
+    stage.event("approval", request(1));
+    for _ in 0..20 {
+        effects.extend(stage.press("o y"));
+        let now = stage.state.now;
+        stage.tell(Message::Tick(now));
+    }
+    assert_eq!(effects, []);
+}
+
+#[test]
+fn one_that_was_jumped_to_is_read_before_it_is_decided() {
+    let mut stage = Stage::asked(WIDE);
+    assert_eq!(stage.press("esc p rest j o"), []);
+    stage.shows("just shown: press again");
+}
+
+#[test]
+fn behind_help_nothing_is_read() {
+    let mut stage = Stage::at_work(WIDE);
+    stage.press("esc p rest ?");
+    stage.event("approval", request(1));
+    stage.rest();
+    assert_eq!(stage.press("esc o"), []);
+    stage.rest();
+    assert_eq!(stage.press("o"), decide("apr_1"));
+}
+
+#[test]
+fn in_a_window_without_room_no_key_decides() {
+    let mut stage = Stage::asked(WIDE);
+    stage.press("esc p rest");
+    stage.state.arrange(ratatui::layout::Rect::new(0, 0, 28, 7));
+    stage.rest();
+    assert_eq!(stage.press("o rest o"), []);
 }

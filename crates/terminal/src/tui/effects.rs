@@ -15,12 +15,14 @@ use agent_world_client::{Client, Error, Following, Path, Result, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Sender;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use self::deliver::Patience;
 use super::message::{Effect, Message};
 use crate::conversation::{Conversation, load_before, load_with_notices};
+use crate::permissions;
 
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -36,11 +38,13 @@ pub struct Worker {
     client: Client,
     sender: Sender<Message>,
     tasks: JoinSet<()>,
+    /// Ends with the last message that was sent: the next waits for it, so that they arrive in their order.
+    last: Option<oneshot::Receiver<()>>,
 }
 
 impl Worker {
     pub fn new(client: Client, sender: Sender<Message>) -> Self {
-        Self { client, sender, tasks: JoinSet::new() }
+        Self { client, sender, tasks: JoinSet::new(), last: None }
     }
 
     /// Follows everything that happens.
@@ -52,12 +56,33 @@ impl Worker {
     pub fn perform(&mut self, effect: Effect) {
         while self.tasks.try_join_next().is_some() {}
         let (client, sender) = (self.client.clone(), self.sender.clone());
+        let turn = self.turn_of(&effect);
         self.tasks.spawn(async move {
+            let _done = match turn {
+                Some((before, done)) => {
+                    // It says nothing: that it is over is enough.
+                    before.await.ok();
+                    Some(done)
+                }
+                None => None,
+            };
             if let Some(message) = perform(&client, &sender, effect).await {
                 // Nobody listens any more: the view is over.
                 sender.send(message).await.ok();
             }
         });
+    }
+}
+
+impl Worker {
+    /// What a message waits for, and what the next one waits for.
+    fn turn_of(&mut self, effect: &Effect) -> Option<(oneshot::Receiver<()>, oneshot::Sender<()>)> {
+        if !matches!(effect, Effect::Post { .. } | Effect::Edit { .. }) {
+            return None;
+        }
+        let (done, next) = oneshot::channel();
+        let nothing = oneshot::channel().1;
+        Some((self.last.replace(next).unwrap_or(nothing), done))
     }
 }
 
@@ -199,17 +224,8 @@ async fn ask(client: &Client, effect: Effect) -> Result<Message> {
 
 /// What agents may do in a world, and what was permitted for a chat alone.
 async fn policy(client: &Client, world: &str, chat: &str) -> Result<Message> {
-    let policy = Path::new("/api/worlds").then(world).then("policy");
-    let policy: Value = client.get(policy).await?;
-    let grants: Vec<Value> = client.all(chat_path(world, chat).then("grants")).await?;
-    let here = match grants.as_slice() {
-        [] => "Nothing is permitted for this chat alone.".to_owned(),
-        grants => {
-            let all = grants.iter().map(|grant| format!("{grant:#}"));
-            format!("Permitted for this chat:\n{}", all.collect::<Vec<String>>().join("\n"))
-        }
-    };
-    Ok(Message::Told { title: "Policy".to_owned(), text: format!("{here}\n\n{policy:#}") })
+    let lines = permissions::lines(client, world, chat).await?;
+    Ok(Message::Told { title: "Policy".to_owned(), text: lines.join("\n") })
 }
 
 /// A call with all of its result, also where the log has only its beginning and end.
@@ -302,3 +318,7 @@ fn save(name: &str, text: &str) -> Message {
         Err(error) => Message::Failed(format!("{} cannot be written: {error}", path.display())),
     }
 }
+
+#[cfg(test)]
+#[path = "effects/policy_tests.rs"]
+mod policy_tests;

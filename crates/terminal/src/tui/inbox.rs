@@ -169,8 +169,20 @@ impl Inbox {
 
     /// Nobody has read what is there now: keys decide nothing for a moment.
     pub fn arm(&mut self) {
-        self.unread = UNREAD;
+        self.unread = self.unread.max(UNREAD);
         self.swallowed = None;
+    }
+
+    /// Somebody is typing: what counts is what they press after a pause.
+    pub fn wait_longer(&mut self) {
+        self.unread = UNREAD + 1;
+    }
+
+    /// Somebody comes back to it: keys decide nothing for a moment. A text that was begun goes on.
+    pub fn pause(&mut self) {
+        if !self.deciding.as_ref().is_some_and(Deciding::is_typing) {
+            self.arm();
+        }
     }
 
     /// Whether no key is an answer yet.
@@ -199,15 +211,15 @@ impl Inbox {
         self.card = Card::default();
     }
 
-    /// Somebody chose one: what they press from now on is meant for it.
+    /// Looks at one. Also where somebody chose it: until it is on the screen, they have not read it.
     pub fn look_at(&mut self, place: usize) {
         let id = self.waiting.get(place).map(|approval| approval.id.as_str());
         if id != self.selected() {
             self.show(place);
+            self.arm();
         }
         self.became = None;
         self.at = place;
-        self.unread = 0;
     }
 
     /// Nobody's keys act on it: the next one may take the place of what was settled.

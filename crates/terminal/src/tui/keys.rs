@@ -29,6 +29,11 @@ impl State {
         if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL {
             return self.stop();
         }
+        if self.is_out_of_sight() {
+            // Nothing of what a key would do can be seen.
+            self.inbox.arm();
+            return if key.code == KeyCode::Char('q') { self.quit() } else { NOTHING };
+        }
         if let Some(typing) = self.typing.filter(|_| self.overlay.is_none()) {
             return self.filter_key(typing, key);
         }
@@ -92,6 +97,8 @@ impl State {
                 Typed::Redraw | Typed::Nothing => {}
             },
         }
+        // Who clears the text begins a new one.
+        self.editing.take_if(|_| self.composer.is_empty());
         NOTHING
     }
 
@@ -109,7 +116,8 @@ impl State {
         match code {
             KeyCode::Tab => self.move_focus(true),
             KeyCode::BackTab => self.move_focus(false),
-            KeyCode::Char('a') => self.focus = Focus::Inbox,
+            // No letter that is an answer there: pressed twice it would decide.
+            KeyCode::Char('p') => self.focus = Focus::Inbox,
             KeyCode::Char('c') => self.focus = Focus::Tree,
             KeyCode::Char('i') => self.focus = Focus::Composer,
             KeyCode::Char('e') => return self.toggle_log(),

@@ -131,14 +131,14 @@ fn a_conversation_with_tools_on_a_large_screen() {
 #[test]
 fn the_inbox_on_a_large_screen() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a down");
+    stage.press("esc p down");
     check(
         stage,
         expect![[r#"
-             Worlds                        │ Demo › Disk space on the server   ⠹ ada runs tools                        │ Inbox  3 waiting
+             Worlds                        │ Demo › Disk space on the server   ⠸ ada runs tools                        │ Inbox  3 waiting
             ───────────────────────────────┼───────────────────────────────────────────────────────────────────────────┼────────────────────────────────────────────────────
              ▾ Demo                        │  tester                                                                   │ ada  shell_cmd  rm -r build                     1h
-               ⠹ Disk space on the ser… 3? │  How much disk space is left?                                             │   Demo › Disk space on the server
+               ⠸ Disk space on the ser… 3? │  How much disk space is left?                                             │   Demo › Disk space on the server
                  Older things              │                                                                           │▌bob  shell_cmd  git push --force origin main    2m
              ▾ Garden                      │  ada                                                                      │▌  Demo › Disk space on the server
                  Watering                  │  I will look.                                                             │ ada  shell_cmd  date                           12s
@@ -199,7 +199,7 @@ fn the_event_log_on_a_large_screen() {
              Worlds                        │ Events  Demo  all types  UTC                                              │ Inbox  3 waiting
             ───────────────────────────────┼───────────────────────────────────────────────────────────────────────────┼────────────────────────────────────────────────────
              ▾ Demo                        │ 10:04:41  tool      completed  ada  shell_cmd  df -h                      │▌ada  shell_cmd  rm -r build                     1h
-               ⠹ Disk space on the ser… 3? │ 10:04:42  tool      executing  ada  shell_cmd  du -sh /var/log            │▌  Demo › Disk space on the server
+               ⠸ Disk space on the ser… 3? │ 10:04:42  tool      executing  ada  shell_cmd  du -sh /var/log            │▌  Demo › Disk space on the server
                  Older things              │ 10:04:43  activity  busy                                                  │ bob  shell_cmd  git push --force origin main    2m
              ▾ Garden                      │ 10:04:44  approval  pending  ada  shell_cmd  rm -r build                  │   Demo › Disk space on the server
                  Watering                  │ 10:04:45  approval  pending  bob  shell_cmd  git push --force origin main │ ada  shell_cmd  date                           12s
@@ -211,7 +211,7 @@ fn the_event_log_on_a_large_screen() {
                                            │                                                                           │   in /srv/demo
                                            │                                                                           │   `always` is not offered
                                            │                                                                           │
-                                           │                                                                           │ Tab or a to decide
+                                           │                                                                           │ p to decide
                                            │                                                                           │
                                            │                                                                           │
                                            │                                                                           │
@@ -274,7 +274,7 @@ fn the_help_on_a_large_screen() {
                                            │    │ 4.0K╭ Keys ────────────────────────────────────────────────────────────────────╮
                                            │    │ 12M │ Everywhere                           Conversation                        │
                                            │          │ Tab Shift-Tab next, previous pane    Enter         details, or write     │
-                                           │          │ c  a  i       chats, inbox, write    r             fold the reasoning    │
+                                           │          │ c  p  i       chats, inbox, write    r             fold the reasoning    │
                                            │          │ n             new chat               w             write to a file       │
                                            │          │ /             filter the list                                            │
                                            │          │ e             event log              Inbox                               │
@@ -290,7 +290,7 @@ fn the_help_on_a_large_screen() {
                                            │          │ g G           start, end             Alt-Enter     new line; also Ctrl-J │
                                            │          │                                      Tab           complete @name, /word │
                                            │          │ Mouse                                ↑             what was sent before  │
-                                           │          │ click, wheel  choose, scroll         /             commands; Tab lists   │
+                                           │          │ click, wheel  choose, scroll         /             lists the commands    │
                                            │          │ Shift-drag    select text                                                │
                                            │          ╰──────────────────────────────────────────────────────────────────────────╯
                                            │                                                                           │

@@ -342,7 +342,7 @@ fn nothing_that_is_shown_moves_the_cursor() {
     asked["message"] = json!(text);
     stage.event("approval", asked);
     stage.output("call_2", text);
-    stage.press("esc a");
+    stage.press("esc p");
     let screen = stage.screen();
     assert!(!screen.contains('\u{1b}') && !screen.contains('\u{202e}'), "{screen}");
     stage.press("esc t");

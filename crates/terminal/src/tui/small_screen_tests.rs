@@ -80,7 +80,7 @@ fn a_conversation_with_tools_on_a_small_screen() {
 #[test]
 fn the_inbox_on_a_small_screen() {
     let mut stage = Stage::asked(NARROW);
-    stage.press("esc a");
+    stage.press("esc p");
     check(
         stage,
         expect![[r#"
@@ -122,7 +122,7 @@ fn the_list_on_a_small_screen() {
              Worlds                                                               3 waiting
             ────────────────────────────────────────────────────────────────────────────────
              ▾ Demo
-               ⠹ Disk space on the server                                               3?
+               ⠸ Disk space on the server                                               3?
                  Older things
              ▾ Garden
                  Watering
@@ -142,7 +142,7 @@ fn the_list_on_a_small_screen() {
 
             ────────────────────────────────────────────────────────────────────────────────
              >  i to write
-             Enter open  n new chat  / filter  a inbox  e events  ? help        ● connected
+             Enter open  n new chat  / filter  p inbox  e events  ? help        ● connected
         "#]],
     );
 }
@@ -193,7 +193,7 @@ fn the_help_on_a_small_screen() {
             ──╭ Keys ────────────────────────────────────────────────────────────────────╮──
               │ Everywhere                           Conversation                        │
               │ Tab Shift-Tab next, previous pane    Enter         details, or write     │
-              │ c  a  i       chats, inbox, write    r             fold the reasoning    │
+              │ c  p  i       chats, inbox, write    r             fold the reasoning    │
               │ n             new chat               w             write to a file       │
               │ /             filter the list                                            │
               │ e             event log              Inbox                               │
@@ -209,7 +209,7 @@ fn the_help_on_a_small_screen() {
               │ g G           start, end             Alt-Enter     new line; also Ctrl-J │
               │                                      Tab           complete @name, /word │
               │ Mouse                                ↑             what was sent before  │
-              │ click, wheel  choose, scroll         /             commands; Tab lists   │
+              │ click, wheel  choose, scroll         /             lists the commands    │
             ──│ Shift-drag    select text                                                │──
              >╰──────────────────────────────────────────────────────────────────────────╯
              Esc close                                                          ● connected
@@ -260,7 +260,7 @@ fn the_question_before_leaving() {
     check(
         stage,
         expect![[r#"
-             Demo › Disk space on the server   ⠹ ada runs tools                   3 waiting
+             Demo › Disk space on the server   ⠸ ada runs tools                   3 waiting
             ────────────────────────────────────────────────────────────────────────────────
               tester
               How much disk space is left?
@@ -270,10 +270,10 @@ fn the_question_before_leaving() {
 
               ✓ ada  shell_cmd  df -h                                          done  240 ms
                 │ … 1 line╭ Quit? ───────────────────────────────────────────╮
-                │ /dev/vda│ 3 approvals wait for a decision.                 │
+                │ /dev/vda│ 3 approvals wait; q again quits, Esc stays.      │
                 │ tmpfs   │ What waits goes on waiting when you leave.       │
                 │ /dev/vdb│                                                  │
-              ▶ ada  shell│ q quit   a inbox   Esc stay                      │      running
+              ▶ ada  shell│ q again quits   p inbox   Esc stays              │      running
                 │ 4.0K    ╰──────────────────────────────────────────────────╯
                 │ 12M     /var/log/journal
 
@@ -283,7 +283,7 @@ fn the_question_before_leaving() {
 
             ────────────────────────────────────────────────────────────────────────────────
              >  i to write
-             q quit  a inbox  Esc stay                                          ● connected
+             q again quits  p inbox  Esc stays                                  ● connected
         "#]],
     );
 }
@@ -321,6 +321,41 @@ fn a_lost_connection_on_a_small_screen() {
             ────────────────────────────────────────────────────────────────────────────────
              >  Write a message, Enter sends it
              Enter send  Alt-Enter new line  Tab inbox      ⠋ connection lost, trying again
+        "#]],
+    );
+}
+
+#[test]
+fn the_editor_of_arguments_on_a_small_screen() {
+    let mut stage = Stage::asked(NARROW);
+    stage.press("esc p rest e down down down");
+    check(
+        stage,
+        expect![[r#"
+             Inbox  3 waiting
+            ────────────────────────────────────────────────────────────────────────────────
+             ▌ada  shell_cmd  rm -r build                                                1h
+             ▌  Demo › Disk space on the server
+              bob  shell_cmd  git push --force origin main                               2m
+                Demo › Disk space on the server
+              ada  shell_cmd  date                                                      12s
+                Demo › Disk space on the server
+              ─────────────────────────────────────────────────────────────────────────────
+              ? 1 of 3 waiting · ada · shell_cmd · apr_1
+                ada asks: Run `rm -r build`?
+                │ rm -r build
+                in /srv/demo
+                `always` is not offered
+
+              another command:
+              $ rm -r build
+              Enter approves it once · Esc goes back
+
+
+
+            ────────────────────────────────────────────────────────────────────────────────
+             >  i to write
+             Esc goes back                                                      ● connected
         "#]],
     );
 }

@@ -95,9 +95,9 @@ impl Stage {
         stage
     }
 
-    /// Half a second passes.
+    /// Three quarters of a second pass.
     pub fn rest(&mut self) {
-        for _ in 0..2 {
+        for _ in 0..3 {
             let now = self.state.now;
             self.tell(Message::Tick(now));
         }
@@ -165,10 +165,14 @@ impl Stage {
         self.tell(Message::Heard(Heard::Output(output)));
     }
 
-    /// Presses keys: names or letters, apart by spaces.
+    /// Presses keys: names or letters, apart by spaces; `rest` waits until what was just shown takes keys.
     pub fn press(&mut self, keys: &str) -> Vec<Effect> {
         let mut effects = Vec::new();
         for key in keys.split(' ') {
+            if key == "rest" {
+                self.rest();
+                continue;
+            }
             effects.extend(self.tell(Message::Key(named(key))));
         }
         effects
@@ -246,6 +250,7 @@ fn named(key: &str) -> KeyEvent {
         "backspace" => KeyCode::Backspace,
         "ctrl-u" => return KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL),
         "ctrl-q" => return KeyEvent::new(KeyCode::Char('q'), KeyModifiers::CONTROL),
+        "ctrl-s" => return KeyEvent::new(KeyCode::Char('s'), KeyModifiers::CONTROL),
         "ctrl-c" => return KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL),
         "alt-enter" => return KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT),
         letter => KeyCode::Char(letter.chars().next().unwrap()),

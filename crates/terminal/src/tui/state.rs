@@ -42,7 +42,7 @@ pub struct State {
     pub(super) open: Option<String>,
     pub composer: Composer,
     /// A message for a chat that is being made.
-    pub(super) begun: Option<String>,
+    pub(super) begun: Vec<String>,
     /// The message that is said anew.
     pub(super) editing: Option<String>,
     /// Chats whose agents are to be stopped, as long as nobody has said that they are.
@@ -131,7 +131,7 @@ impl State {
             transcripts: Vec::new(),
             open: None,
             composer: Composer::new(start.theme),
-            begun: None,
+            begun: Vec::new(),
             editing: None,
             stopping: Vec::new(),
             focus: Focus::Composer,
@@ -148,10 +148,13 @@ impl State {
     }
 
     pub fn update(&mut self, message: Message) -> Vec<Effect> {
-        let before = self.focus;
+        let (before, did_read) = (self.focus, self.reads_inbox());
         let effects = self.take(message);
         if before != Focus::Inbox && self.focus == Focus::Inbox {
             self.turned_to_inbox();
+        } else if !did_read && self.reads_inbox() {
+            // What is typed on was meant for what was over it.
+            self.inbox.pause();
         }
         if self.focus != Focus::Inbox {
             self.inbox.go_on();
@@ -160,11 +163,9 @@ impl State {
         effects
     }
 
-    /// Where the inbox was not on the screen, nobody has read what is in it.
+    /// The key that led here may be pressed twice, or begin a text: none decides for a moment.
     fn turned_to_inbox(&mut self) {
-        if !self.layout.is_wide {
-            self.inbox.arm();
-        }
+        self.inbox.pause();
         self.notice.take_if(|notice| notice.tone == Tone::Question);
     }
 
@@ -318,10 +319,24 @@ impl State {
         open.or(self.wanted.as_deref()).or_else(first)
     }
 
+    /// Whether what is looked at in the inbox is before somebody's eyes, and keys go there.
+    fn reads_inbox(&self) -> bool {
+        let is_covered = self.overlay.is_some() || self.typing.is_some();
+        self.focus == Focus::Inbox && !is_covered && !self.is_out_of_sight()
+    }
+
+    /// Whether the window is so small that nothing is drawn in it.
+    pub(super) fn is_out_of_sight(&self) -> bool {
+        // Before the first frame nobody knows how large it is.
+        !self.layout.area.is_empty() && self.layout.is_too_small()
+    }
+
     fn tick(&mut self, now: Timestamp) -> Vec<Effect> {
         let second_passed = now.as_second() != self.now.as_second();
         self.now = now;
-        self.is_dirty |= self.inbox.beat();
+        if self.reads_inbox() {
+            self.is_dirty |= self.inbox.beat();
+        }
         if self.tree.is_busy() || self.connection != Connection::Connected {
             self.beat = self.beat.wrapping_add(1);
             self.is_dirty = true;

@@ -5,7 +5,7 @@ use crossterm::event::MouseEventKind;
 use serde_json::json;
 
 use super::message::{Effect, Message};
-use super::stage::{NARROW, Stage, WIDE, chat, world};
+use super::stage::{NARROW, Stage, WIDE, chat, request, world};
 use super::state::{Connection, Focus};
 
 #[test]
@@ -192,7 +192,7 @@ fn where_the_mouse_is_changes_nothing() {
 #[test]
 fn a_letter_with_control_is_no_command() {
     let mut stage = Stage::at_work(WIDE);
-    assert_eq!(stage.press("esc ctrl-q c ctrl-q a ctrl-q"), []);
+    assert_eq!(stage.press("esc ctrl-q c ctrl-q p ctrl-q"), []);
     stage.press("c /");
     stage.type_in("wat");
     stage.press("ctrl-u ctrl-q");
@@ -287,7 +287,7 @@ fn the_mouse_focuses_selects_and_scrolls() {
 #[test]
 fn another_size_shows_the_same() {
     let mut stage = Stage::asked(WIDE);
-    stage.press("esc a");
+    stage.press("esc p");
     stage.shows("Worlds");
     stage.resize(NARROW);
     stage.hides("Worlds");
@@ -302,4 +302,26 @@ fn another_size_shows_the_same() {
     stage.hides("How much disk space is left?");
     stage.resize((20, 5));
     stage.shows("Too small");
+}
+
+#[test]
+fn chats_of_the_same_name_are_told_apart() {
+    let mut stage = Stage::first_start(WIDE);
+    let second = chat("chat_2", "demo", "New Chat", "2026-11-16T10:01:00Z");
+    stage.tell(Message::Chat(Box::new(second)));
+    stage.shows("New Chat (2)");
+    let mut asked = request(1);
+    asked["chat_id"] = json!("chat_2");
+    stage.event_in("demo", "chat_2", "approval", asked);
+    stage.shows("Demo › New Chat (2)");
+    stage.tell(Message::ChatGone("chat_1".to_owned()));
+    stage.hides("(2)");
+}
+
+#[test]
+fn what_agents_do_is_cut_only_where_there_is_no_room() {
+    let mut stage = Stage::first_start((60, 24));
+    let bob = json!([{"id": "bob", "doing": "awaiting_approval"}]);
+    stage.event("activity", json!({"state": "busy", "agents": bob, "waiting_approvals": 1}));
+    stage.shows("bob waits for approval");
 }

@@ -112,6 +112,23 @@ impl Tree {
         })
     }
 
+    /// What tells a chat from others of its world with the same title, of which it was made later: a number, or nothing.
+    pub fn number(&self, chat: &str) -> String {
+        let node = self.worlds.iter().find(|node| node.chats.iter().any(|known| known.id == chat));
+        let chats = node.map_or(&[][..], |node| node.chats.as_slice());
+        let Some(chat) = chats.iter().find(|known| known.id == chat) else {
+            return String::new();
+        };
+        let is_before = |other: &&Chat| {
+            other.title == chat.title
+                && (&other.created_at, &other.id) < (&chat.created_at, &chat.id)
+        };
+        match chats.iter().filter(is_before).count() {
+            0 => String::new(),
+            before => format!(" ({})", before + 1),
+        }
+    }
+
     /// The newest chat of a world; without a name, of the world that was there first.
     pub fn newest(&self, world: Option<&str>) -> Option<&Chat> {
         let mut nodes = self.worlds.iter();

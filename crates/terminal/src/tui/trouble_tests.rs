@@ -12,7 +12,7 @@ fn check(mut stage: Stage, expected: Expect) {
 
 fn undelivered(size: (u16, u16)) -> Stage {
     let mut stage = Stage::asked(size);
-    stage.press("esc a");
+    stage.press("esc p");
     stage.rest();
     stage.press("o");
     let why = "nobody answers at http://127.0.0.1:7420: connection refused".to_owned();
@@ -73,57 +73,57 @@ fn a_decision_that_is_not_delivered_on_a_large_screen() {
     check(
         undelivered(WIDE),
         expect![[r#"
-         Worlds                        │ Demo › Disk space on the server   ⠼ ada runs tools                        │ Inbox  3 waiting
-        ───────────────────────────────┼───────────────────────────────────────────────────────────────────────────┼────────────────────────────────────────────────────
-         ▾ Demo                        │  tester                                                                   │▌ada  shell_cmd  rm -r build                     1h
-           ⠼ Disk space on the ser… 3? │  How much disk space is left?                                             │▌  Demo › Disk space on the ser…  not yet delivered
-             Older things              │                                                                           │ bob  shell_cmd  git push --force origin main    2m
-         ▾ Garden                      │  ada                                                                      │   Demo › Disk space on the server
-             Watering                  │  I will look.                                                             │ ada  shell_cmd  date                           12s
-                                       │                                                                           │   Demo › Disk space on the server
-                                       │  ✓ ada  shell_cmd  df -h                                     done  240 ms │ ──────────────────────────────────────────────────
-                                       │    │ … 1 line before                                                      │ ? 1 of 3 waiting · ada · shell_cmd · apr_1
-                                       │    │ /dev/vda1    40G   31G  9.0G  78%                                    │   ada asks: Run `rm -r build`?
-                                       │    │ tmpfs       2.0G     0  2.0G   0%                                    │   │ rm -r build
-                                       │    │ /dev/vdb1   200G  120G   80G  60%                                    │   in /srv/demo
-                                       │  ▶ ada  shell_cmd  du -sh /var/log                                running │   `always` is not offered
-                                       │    │ 4.0K    /var/log/apt                                                 │
-                                       │    │ 12M     /var/log/journal                                             │ not yet delivered: retrying
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       ├───────────────────────────────────────────────────────────────────────────┤
-                                       │ >  i to write                                                             │
-         decision not yet delivered, retrying: nobody answers at http://127.0.0.1:7420: connection refused                                                  ● connected
-    "#]],
+             Worlds                        │ Demo › Disk space on the server   ⠦ ada runs tools                        │ Inbox  3 waiting
+            ───────────────────────────────┼───────────────────────────────────────────────────────────────────────────┼────────────────────────────────────────────────────
+             ▾ Demo                        │  tester                                                                   │▌ada  shell_cmd  rm -r build                     1h
+               ⠦ Disk space on the ser… 3? │  How much disk space is left?                                             │▌  Demo › Disk space on the ser…  not yet delivered
+                 Older things              │                                                                           │ bob  shell_cmd  git push --force origin main    2m
+             ▾ Garden                      │  ada                                                                      │   Demo › Disk space on the server
+                 Watering                  │  I will look.                                                             │ ada  shell_cmd  date                           12s
+                                           │                                                                           │   Demo › Disk space on the server
+                                           │  ✓ ada  shell_cmd  df -h                                     done  240 ms │ ──────────────────────────────────────────────────
+                                           │    │ … 1 line before                                                      │ ? 1 of 3 waiting · ada · shell_cmd · apr_1
+                                           │    │ /dev/vda1    40G   31G  9.0G  78%                                    │   ada asks: Run `rm -r build`?
+                                           │    │ tmpfs       2.0G     0  2.0G   0%                                    │   │ rm -r build
+                                           │    │ /dev/vdb1   200G  120G   80G  60%                                    │   in /srv/demo
+                                           │  ▶ ada  shell_cmd  du -sh /var/log                                running │   `always` is not offered
+                                           │    │ 4.0K    /var/log/apt                                                 │
+                                           │    │ 12M     /var/log/journal                                             │ not yet delivered: retrying
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           ├───────────────────────────────────────────────────────────────────────────┤
+                                           │ >  i to write                                                             │
+             decision not yet delivered, retrying: nobody answers at http://127.0.0.1:7420: connection refused                                                  ● connected
+        "#]],
     );
 }
 
@@ -132,14 +132,12 @@ fn a_chat_that_is_not_loaded_on_a_small_screen() {
     check(
         not_loaded(NARROW),
         expect![[r#"
-         Demo › Older things
-        ────────────────────────────────────────────────────────────────────────────────
-          This chat could not be loaded: the answer of http://127.0.0.1:7420 cannot be
-          read: expected value at line 1
+             Demo › Older things
+            ────────────────────────────────────────────────────────────────────────────────
+              This chat could not be loaded: the answer of http://127.0.0.1:7420 cannot be
+              read: expected value at line 1
 
-          r tries again
-
-
+              r tries again
 
 
 
@@ -153,10 +151,12 @@ fn a_chat_that_is_not_loaded_on_a_small_screen() {
 
 
 
-        ────────────────────────────────────────────────────────────────────────────────
-         >  i to write
-         i write  ↑↓ select  t tool call  a inbox  c chats  e events        ● connected
-    "#]],
+
+
+            ────────────────────────────────────────────────────────────────────────────────
+             >  i to write
+             i write  ↑↓ select  t tool call  p inbox  c chats  e events        ● connected
+        "#]],
     );
 }
 
@@ -165,57 +165,57 @@ fn a_chat_that_is_not_loaded_on_a_large_screen() {
     check(
         not_loaded(WIDE),
         expect![[r#"
-         Worlds                        │ Demo › Older things                                                       │ Inbox
-        ───────────────────────────────┼───────────────────────────────────────────────────────────────────────────┼────────────────────────────────────────────────────
-         ▾ Demo                        │  This chat could not be loaded: the answer of http://127.0.0.1:7420       │ Nothing waits for you.
-           ⠋ Disk space on the server  │  cannot be read: expected value at line 1                                 │
-           › Older things              │                                                                           │
-         ▾ Garden                      │  r tries again                                                            │
-             Watering                  │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       │                                                                           │
-                                       ├───────────────────────────────────────────────────────────────────────────┤
-                                       │ >  i to write                                                             │
-         i write  ↑↓ select  t tool call  a inbox  c chats  e events  ? help  q quit                                                                        ● connected
-    "#]],
+             Worlds                        │ Demo › Older things                                                       │ Inbox
+            ───────────────────────────────┼───────────────────────────────────────────────────────────────────────────┼────────────────────────────────────────────────────
+             ▾ Demo                        │  This chat could not be loaded: the answer of http://127.0.0.1:7420       │ Nothing waits for you.
+               ⠋ Disk space on the server  │  cannot be read: expected value at line 1                                 │
+               › Older things              │                                                                           │
+             ▾ Garden                      │  r tries again                                                            │
+                 Watering                  │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           │                                                                           │
+                                           ├───────────────────────────────────────────────────────────────────────────┤
+                                           │ >  i to write                                                             │
+             i write  ↑↓ select  t tool call  p inbox  c chats  e events  ? help  q quit                                                                        ● connected
+        "#]],
     );
 }
 
@@ -277,6 +277,41 @@ fn a_first_start_beside_the_inbox_only() {
         ────────────────────────────────────────────────────────────┤
          >  Write a message, Enter sends it                         │
          Enter send  Alt-Enter new line  Tab inbox  Esc leave  Ctrl-C stop agents  F1 help      ● connected
+    "#]],
+    );
+}
+
+#[test]
+fn the_commands_while_one_types() {
+    let mut stage = Stage::first_start(NARROW);
+    stage.type_in("/");
+    check(
+        stage,
+        expect![[r#"
+         Demo › New Chat
+        ────────────────────────────────────────────────────────────────────────────────
+
+
+                                   Nothing was said here yet.
+
+                                  Write below and press Enter.
+                       Here are ada, bob. Begin with @bob to speak to one.
+                         What needs your permission waits in the inbox.
+
+
+
+
+
+
+        ────────────────────────────────────────────────────────────────────────────────
+           /help       shows the keys and commands
+           /agents     the agents of this world
+           /approvals  goes to the inbox
+           /stop       stops the agents, or one: /stop bob
+           /retry      takes a failed turn up again
+           /edit       changes your last message, and takes back the rest  … 7 more
+         > /
+         Tab ↑↓ choose  Enter send  Esc no list  F1 help                    ● connected
     "#]],
     );
 }

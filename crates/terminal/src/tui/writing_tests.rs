@@ -63,7 +63,6 @@ fn tab_completes_agents_and_commands() {
     stage.shows("> @bob");
     stage.press("ctrl-u");
     stage.type_in("/re");
-    stage.press("tab");
     stage.shows("/retry   takes a failed turn up again");
     stage.shows("/rename  names this chat");
     stage.press("esc");
@@ -111,6 +110,50 @@ fn what_is_no_command_is_neither_sent_nor_lost() {
     assert_eq!(stage.press("enter"), []);
     stage.shows("there is no such command; /help lists them");
     stage.shows("> /nonsense here");
+    stage.press("ctrl-u");
+    stage.type_in("hello");
+    assert_eq!(stage.press("enter").len(), 1);
+    stage.hides("there is no such command");
+}
+
+#[test]
+fn a_name_that_nobody_has_is_told_with_whoever_hears_it() {
+    let mut stage = Stage::first_start((100, 24));
+    stage.type_in("@nobody hi");
+    assert!(matches!(stage.press("enter").as_slice(), [Effect::Post { .. }]));
+    stage.shows("no agent named nobody here; your message goes to everybody: @ada, @bob");
+    stage.type_in("@bob hi");
+    stage.press("enter");
+    stage.hides("no agent named");
+}
+
+#[test]
+fn commands_are_listed_while_they_are_typed_and_sent_as_typed() {
+    let mut stage = Stage::first_start(NARROW);
+    stage.type_in("/");
+    stage.shows("/help       shows the keys and commands");
+    stage.shows("… 7 more");
+    stage.type_in("st");
+    stage.shows("/stop  stops the agents");
+    stage.hides("/help");
+    stage.press("backspace backspace");
+    stage.shows("/help");
+    stage.type_in("agents");
+    stage.press("enter");
+    stage.shows("Agents of Demo");
+}
+
+#[test]
+fn a_list_that_is_not_wanted_stays_away_for_its_word() {
+    let mut stage = Stage::first_start(NARROW);
+    stage.type_in("ask @");
+    stage.shows("@ada");
+    stage.press("esc");
+    assert_eq!(stage.state.focus, Focus::Composer, "only the list is gone");
+    stage.type_in("b");
+    stage.hides("  @bob");
+    stage.type_in(" @b");
+    stage.shows("  @bob");
 }
 
 #[test]
@@ -141,9 +184,9 @@ fn answers_to_commands_are_read_over_everything_else() {
     stage.shows("Agents of Demo");
     stage.shows("@bob  Bob (no model)");
     stage.press("esc");
-    let text = "{\n  \"rules\": []\n}".to_owned();
+    let text = "preset ask, no rules: what each tool declares".to_owned();
     stage.tell(Message::Told { title: "Policy".to_owned(), text });
-    stage.shows("\"rules\": []");
+    stage.shows("preset ask, no rules");
     stage.press("esc");
     stage.type_in("/help");
     stage.press("enter");

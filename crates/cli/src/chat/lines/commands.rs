@@ -30,8 +30,8 @@ A line is a message to the main agent; begin it with @bob to speak to bob, or @a
 //text      says “/text”
 /policy     what agents may do here, and what you permitted for this chat
 When an approval is asked: o runs this call; s 1 lets the agent make the calls with that number for the rest of the
-chat, a 1 always in this world; e runs it once with other arguments; d denies it, with a reason the agent is told;
-l leaves it waiting.";
+chat, a 1 always in this world, and s t or a t every call of the tool; e runs it once with other arguments; d denies
+it, with a reason the agent is told; l leaves it waiting.";
 
 impl Conversation {
     pub(super) async fn command(&mut self, line: &str) -> Result<()> {
@@ -124,6 +124,10 @@ impl Conversation {
             let text = format!("{} {here}: {}", approval.id, wish(approval));
             self.note(Tone::Plain, &text)?;
         }
+        for approval in all.into_iter().filter(|one| one.chat_id != self.place.chat.id) {
+            let place = format!("{} of {}", approval.chat_id, approval.world_id);
+            self.questions.add_of(approval, place);
+        }
         self.questions.ask_all_again();
         Ok(())
     }
@@ -149,6 +153,9 @@ impl Conversation {
         self.following = opening.following;
         self.activity = opening.activity;
         self.questions = opening.questions;
+        // What is still to be heard of in the chat that was left is not heard here.
+        self.own_messages.clear();
+        self.own_decisions.clear();
         Ok(())
     }
 }

@@ -190,6 +190,7 @@ async fn edited(stage: &Stage) -> Verdict {
             scope: Reach::Once,
             matches: Vec::new(),
             arguments: Some(arguments),
+            reason: None,
         };
         is_refused(stage.answer(&asked.id, answer).await.err(), words)?;
     }

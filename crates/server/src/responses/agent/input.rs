@@ -202,6 +202,7 @@ impl Said {
                     scope: Scope::Once,
                     matches: Vec::new(),
                     arguments: response.arguments.filter(|arguments| !arguments.is_null()),
+                    reason: response.reason,
                 },
                 false => Answer::Deny { reason: response.reason },
             },

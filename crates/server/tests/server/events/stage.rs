@@ -126,7 +126,7 @@ impl Stage {
 
     pub async fn approve_with(&self, approval: &ApprovalId, scope: Reach, what: Option<&str>) {
         let arguments = what.map(|what| json!({"what": what}));
-        let answer = Decision::Approve { scope, matches: Vec::new(), arguments };
+        let answer = Decision::Approve { scope, matches: Vec::new(), arguments, reason: None };
         self.engine.answer(approval, answer, "eve", Claims::default()).await.unwrap();
     }
 

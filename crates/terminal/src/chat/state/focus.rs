@@ -9,7 +9,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use super::State;
 use crate::chat::effect::Effect;
-use crate::deciding::{Deciding, Outcome};
+use crate::deciding::{Deciding, Delivery, Outcome};
 
 /// Whoever types goes on typing for this long after each key, whatever comes up meanwhile.
 const TYPING: Duration = Duration::from_millis(700);
@@ -128,8 +128,11 @@ impl State {
         let Some(question) = self.waiting.shown_mut() else {
             return Vec::new();
         };
+        if let Some(delivery) = question.delivery() {
+            return self.key_while_sent(key, delivery, now);
+        }
         let leaves = matches!(key.code, KeyCode::Esc | KeyCode::Tab | KeyCode::BackTab);
-        if has_draft && leaves && question.is_choosing() {
+        if has_draft && leaves && question.is_choosing() && !question.closes(key) {
             self.answering = false;
             self.untaken = None;
             return Vec::new();
@@ -159,12 +162,7 @@ impl State {
                 Vec::new()
             }
             Outcome::Nothing => {
-                let went = match key.code {
-                    KeyCode::Tab | KeyCode::Right | KeyCode::Down => self.waiting.step(true),
-                    KeyCode::BackTab | KeyCode::Left | KeyCode::Up => self.waiting.step(false),
-                    _ => false,
-                };
-                if went {
+                if self.steps(key) {
                     return self.went(now);
                 }
                 let is_meant = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter | KeyCode::Esc);
@@ -172,6 +170,49 @@ impl State {
                 self.untaken = is_meant.then_some(why);
                 Vec::new()
             }
+        }
+    }
+
+    /// Looks at another one that waits, where the key does that.
+    fn steps(&mut self, key: KeyEvent) -> bool {
+        match key.code {
+            KeyCode::Tab | KeyCode::Right | KeyCode::Down => self.waiting.step(true),
+            KeyCode::BackTab | KeyCode::Left | KeyCode::Up => self.waiting.step(false),
+            _ => false,
+        }
+    }
+
+    /// A key at a question that was decided, of which nobody knows yet whether that arrived: it decides nothing more.
+    fn key_while_sent(&mut self, key: KeyEvent, delivery: Delivery, now: Instant) -> Vec<Effect> {
+        self.untaken = None;
+        match key.code {
+            KeyCode::Char('/' | '@') if !self.has_draft() => return self.write(key, now),
+            KeyCode::Esc | KeyCode::Char('l') if delivery == Delivery::Retrying => {
+                self.waiting.put_off();
+                self.note("your decision goes on being delivered");
+            }
+            _ if self.steps(key) => return self.went(now),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// Whether a key would decide at once what is on the screen, so that what follows it closely is looked at first.
+    pub fn would_decide(&self, key: KeyEvent, now: Instant) -> bool {
+        let is_seen = |question: &Deciding| {
+            self.is_drawn && self.on_screen.as_ref() == Some(&question.approval.id)
+        };
+        let question = self.question().map(|(question, _)| question);
+        self.focus(now) == Focus::Question
+            && question.is_some_and(|one| is_seen(one) && one.would_decide(key, now))
+    }
+
+    /// Letters that came so closely together that they are a text: a message, and no answer to anything.
+    pub fn write_all(&mut self, letters: &[KeyEvent], now: Instant) {
+        self.answering = false;
+        self.untaken = None;
+        for letter in letters {
+            self.write(*letter, now);
         }
     }
 

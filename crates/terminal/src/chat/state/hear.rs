@@ -7,7 +7,7 @@ use agent_world_client::Heard;
 use agent_world_client::wire::{Approval, ApprovalState, CallState, News, Role};
 use ratatui::text::{Line, Span};
 
-use super::State;
+use super::{Sending, State};
 use crate::chat::effect::{Effect, Told};
 use crate::chat::words;
 use crate::conversation::Entry;
@@ -18,8 +18,9 @@ impl State {
             self.known = self.known.max(event.seq);
         }
         match heard {
-            Heard::Lost(why) => self.lost = Some(why.clone()),
-            Heard::Back => self.lost = None,
+            // Why is for whoever looks after the server; here it only matters that it is tried again.
+            Heard::Lost(_) => self.is_lost = true,
+            Heard::Back => self.is_lost = false,
             Heard::Event(event) if event.chat_id.as_deref() == Some(&self.conversation.chat.id) => {
                 if let News::Approval(approval) = &event.news {
                     self.approval(approval);
@@ -27,10 +28,13 @@ impl State {
                 // Heard before the request for it was answered.
                 if let News::Message(message) = &event.news
                     && message.role == Role::User
-                    && let Some(at) =
-                        self.sending.iter().position(|sent| sent.text == message.content)
                 {
-                    self.sending.remove(at);
+                    let is_it = |sent: &Sending| sent.text == message.content;
+                    if let Some(at) = self.sending.iter().position(is_it) {
+                        self.sending.remove(at);
+                    }
+                    // It did arrive: the same words said once more are another message.
+                    self.unsure.remove(&message.content);
                 }
                 if let News::Changed(changed) = &event.news {
                     let by = changed.by.as_deref().unwrap_or("somebody");
@@ -61,6 +65,7 @@ impl State {
                 };
             }
         }
+        self.stopping &= self.conversation.activity.works();
         Vec::new()
     }
 
@@ -87,6 +92,7 @@ impl State {
         let permitted = self.permitted.remove(&approval.id);
         if let Some(calls) = permitted.filter(|_| approval.state == ApprovalState::Approved) {
             self.note(&words::lasts(approval, &calls));
+            self.note(words::UNDO);
         }
     }
 
@@ -101,21 +107,26 @@ impl State {
             }
             Told::NotPosted { number, why, is_unsure } => {
                 let place = self.sending.iter().position(|sent| sent.number == number);
-                if let Some(sent) = place.map(|place| self.sending.remove(place)) {
-                    // Nothing that was typed is lost.
-                    if self.composer.is_empty() {
-                        self.composer.set(&sent.text);
-                    }
-                    if is_unsure {
-                        self.unsure.insert(sent.text, sent.key);
-                    }
+                // It was heard of meanwhile: only the answer was lost.
+                let Some(sent) = place.map(|place| self.sending.remove(place)) else { return };
+                // Nothing that was typed is lost.
+                if self.composer.is_empty() {
+                    self.composer.set(&sent.text);
+                }
+                if is_unsure {
+                    self.unsure.insert(sent.text, sent.key);
                 }
                 self.warn(&format!("! not posted: {why}"));
             }
             Told::Decided(approval) => self.approval(&approval),
+            Told::DecisionDelayed { approval } => self.waiting.delay(&approval),
             Told::NotDecided { approval, why } => {
-                if !self.waiting.ask_anew(&approval, &why) {
-                    self.warn(&format!("! {why}"));
+                self.permitted.remove(&approval);
+                let was_delayed = self.waiting.is_delayed(&approval);
+                let waits = self.waiting.ask_anew(&approval, &why);
+                // Whoever looked away meanwhile is to find it.
+                if was_delayed || !waits {
+                    self.warn(&format!("! {approval}: {why}"));
                 }
             }
             Told::DecidedBefore { approval, why } => {
@@ -125,7 +136,16 @@ impl State {
             Told::Opened(opened) => self.move_to(*opened),
             Told::Noted(text) => self.note(&text),
             Told::Listed(lines) => self.list(&lines),
-            Told::Refused(why) => self.warn(&format!("! {why}")),
+            Told::Waiting { lines, elsewhere } => {
+                self.list(&lines);
+                for (approval, place) in elsewhere {
+                    self.waiting.add_of(approval, place);
+                }
+            }
+            Told::Refused(why) => {
+                self.stopping = false;
+                self.warn(&format!("! {why}"));
+            }
         }
     }
 

@@ -71,7 +71,7 @@ fn whole(block: &Block, theme: Theme) -> Vec<Line<'static>> {
         Span::styled(reveal_line(&block.agent).into_owned(), theme.agent(&block.agent)),
         Span::raw(format!(" {} · {}", reveal_line(&block.name), words::ended(block))),
     ])];
-    let arguments = format!("{:#}", mask_secrets(&block.arguments));
+    let arguments = format!("{:#}", mask_secrets(&words::as_written(&block.arguments)));
     lines.push(Line::styled("  called with", theme.quiet()));
     lines.extend(quoted(&arguments, theme));
     match block.result.as_deref().map(str::trim_end).unwrap_or_default() {

@@ -40,9 +40,6 @@ fn a_half_written_message_keeps_its_keys_however_long_its_writer_thinks() {
         ? 1 of 1 waiting · ada · shell_cmd · apr_1
           ada asks: Run touch?
           $ touch
-          for the session or always it can be approved for:
-            1 exactly this call
-            2 any call
         Tab to answer · what you type goes into your message
         > tell me a st
         demo · New Chat · 1 waiting
@@ -68,9 +65,6 @@ fn tab_goes_to_the_question_and_back() {
         ? 1 of 1 waiting · ada · shell_cmd · apr_1
           ada asks: Run touch?
           $ touch
-          for the session or always it can be approved for:
-            1 exactly this call
-            2 any call
         o once · s session · a always · e edit · d deny · l later · ? help
         Tab or Esc goes back to your message
         > tell me a st
@@ -248,4 +242,17 @@ fn keys_are_offered_only_when_they_count_however_late_the_question_is_drawn() {
     stage.wait(SECOND);
     assert!(stage.seen().contains("l later"));
     assert!(decided(&stage.key(KeyCode::Char('o'))).is_some());
+}
+
+#[test]
+fn esc_closes_the_help_before_it_leads_back_to_the_message() {
+    let mut stage = interrupted();
+    stage.wait(SECOND);
+    stage.key(KeyCode::Tab);
+    stage.key(KeyCode::Char('?'));
+    stage.key(KeyCode::Esc);
+    let seen = stage.seen();
+    assert!(seen.contains("l later") && !seen.contains("approves this call"), "{seen}");
+    stage.key(KeyCode::Esc);
+    assert!(stage.seen().contains("Tab to answer"));
 }

@@ -137,9 +137,6 @@ fn a_question_takes_the_place_of_an_empty_composer_and_gives_it_back() {
         ? 1 of 2 waiting · ada · shell_cmd · apr_1
           ada asks: Run touch?
           $ touch
-          for the session or always it can be approved for:
-            1 exactly this call
-            2 any call
         o once · s session · a always · e edit · d deny · l later · ? help
         Tab looks at the next one that waits
         demo · New Chat · 2 waiting

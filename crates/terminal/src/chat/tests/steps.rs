@@ -70,6 +70,24 @@ fn what_was_not_posted_is_given_back() {
 }
 
 #[test]
+fn what_arrived_is_not_said_to_be_lost_and_can_be_said_again() {
+    let mut stage = stage(80, 24);
+    let key = |effects: &[Effect]| match effects {
+        [_, Effect::Post { key, .. }] => key.clone(),
+        other => panic!("{other:?}"),
+    };
+    let why = || "nobody answers".to_owned();
+    stage.enter("hello");
+    stage.message("msg_1", "human", "hello");
+    stage.state.told(Told::NotPosted { number: 1, why: why(), is_unsure: true });
+    assert!(!stage.seen().contains("not posted"), "only its answer was lost");
+    let second = key(&stage.enter("well"));
+    stage.state.told(Told::NotPosted { number: 2, why: why(), is_unsure: true });
+    stage.message("msg_2", "human", "well");
+    assert_ne!(second, key(&stage.key(KeyCode::Enter)), "the one before did arrive");
+}
+
+#[test]
 fn commands_lead_to_what_they_say() {
     for (line, expected) in [
         ("/stop @bob", Effect::Stop { agent: Some("bob".to_owned()) }),
@@ -136,8 +154,10 @@ fn questions_are_answered_in_any_order() {
     let effects = stage.key(KeyCode::Char('o'));
     assert_eq!(answered(&effects), Some(("apr_3", &Decision::approve(Reach::Once))));
     stage.wait(Duration::from_secs(1));
-    assert!(stage.seen().contains("1 of 3"), "what is on its way is not asked again");
+    assert!(stage.seen().contains("3 of 3"), "it stays until more is heard of it");
+    assert_eq!(stage.key(KeyCode::Char('o')), [], "and is not decided again");
     stage.ask(approval("apr_3", "touch", &json!({"state": "approved", "scope": "once"})));
+    assert!(stage.seen().contains("1 of 2"), "then comes the next");
     stage.key(KeyCode::BackTab);
     assert!(stage.seen().contains("2 of 2"));
 }
@@ -146,6 +166,7 @@ fn questions_are_answered_in_any_order() {
 fn a_key_that_was_pressed_before_a_question_could_be_read_decides_nothing() {
     let mut stage = asked(2);
     assert!(answered(&stage.key(KeyCode::Char('o'))).is_some());
+    stage.ask(approval("apr_1", "touch", &json!({"state": "approved", "scope": "once"})));
     stage.draw();
     assert_eq!(stage.key(KeyCode::Char('o')), [], "the next one has just come up");
     stage.wait(Duration::from_secs(1));
@@ -156,7 +177,7 @@ fn a_key_that_was_pressed_before_a_question_could_be_read_decides_nothing() {
 fn a_refused_decision_is_asked_again_with_the_reason() {
     let mut stage = asked(1);
     stage.key(KeyCode::Char('o'));
-    assert!(!stage.seen().contains("1 of 1"));
+    assert!(stage.seen().contains("your decision is on its way"));
     let (approval, why) = ("apr_1".to_owned(), "the arguments are refused".to_owned());
     stage.state.told(Told::NotDecided { approval, why });
     stage.wait(Duration::from_secs(1));
@@ -204,8 +225,10 @@ fn whoever_is_interrupted_goes_on_under_the_own_name() {
 #[test]
 fn a_lost_connection_is_told_while_it_is_lost() {
     let mut stage = stage(80, 24);
-    stage.state.hear(&Heard::Lost("it was cut".to_owned()), stage.now);
-    assert!(stage.seen().contains("connection lost: it was cut"));
+    let raw = "error decoding response body".to_owned();
+    stage.state.hear(&Heard::Lost(raw), stage.now);
+    let seen = stage.seen();
+    assert!(seen.ends_with("\nconnection lost: trying again · demo · New Chat\n"), "{seen}");
     stage.state.hear(&Heard::Back, stage.now);
     assert!(!stage.seen().contains("lost"));
 }
@@ -232,4 +255,21 @@ fn what_was_streamed_and_what_was_stored_may_differ() {
     stage.message("msg_2", "bob", "two");
     let seen = stage.seen();
     assert!(seen.contains("  one\n  (as posted)\n  two"), "{seen}");
+}
+
+#[test]
+fn whoever_is_stopped_does_not_go_on() {
+    let mut stage = stage(80, 24);
+    stage.activity(json!({"state": "busy", "agents": [{"id": "ada", "doing": "thinking"}]}));
+    stage.piece("msg_1", "ada", 0, "A first paragraph.\n\nA sec", "");
+    stage.draw();
+    assert_eq!(stage.control('c'), [Effect::Stop { agent: None }]);
+    assert!(stage.seen().ends_with("ada thinks · stopping\n"), "{}", stage.seen());
+    stage.ask(approval("apr_1", "touch", &json!({"state": "withdrawn"})));
+    stage.activity(json!({"state": "idle"}));
+    stage.hear(News::Stream(from(
+        json!({"phase": "error", "message_id": "msg_1", "agent_id": "ada", "error": "stopped"}),
+    )));
+    let seen = stage.seen();
+    assert!(!seen.contains("goes on") && !seen.contains("stopping"), "{seen}");
 }

@@ -32,8 +32,8 @@ fn a_lasting_decision_says_for_which_calls_it_holds() {
     let decided = json!({"state": "approved", "scope": "always", "decided_by": "maria"});
     stage.ask(approval("apr_1", "touch", &decided));
     let seen = stage.seen();
-    let expected =
-        "approved always by maria\n  in world demo you are not asked again: exactly this call";
+    let expected = "approved always by maria\n  in every chat of demo you are not asked again for ada: exactly this call\n  \
+         undo: /policy shows its ID, `agent-world approvals revoke ID` takes it back\n";
     assert!(seen.contains(expected), "{seen}");
     stage.ask(approval("apr_2", "touch", &json!({})));
     stage.wait(Duration::from_secs(1));

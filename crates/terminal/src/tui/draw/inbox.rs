@@ -14,6 +14,7 @@ use super::super::state::{Focus, State};
 use super::super::words;
 use super::{apart, put, rule, select, upright};
 use crate::deciding::Deciding;
+use crate::theme::Theme;
 
 /// Rows of one request in the list.
 const ROWS: u16 = 2;
@@ -73,14 +74,15 @@ fn draw_request(buffer: &mut Buffer, state: &State, approval: &Approval, part: R
     put(buffer, part, 0, &apart(left, right, part.width));
     let chat = state.tree.find(&approval.chat_id).map_or("", |(_, chat)| chat.title.as_str());
     let place = format!("{} › {}", state.world_name(&approval.world_id), words::shown(chat));
+    let number = state.tree.number(&approval.chat_id);
     let fares = match state.inbox.delivery(&approval.id) {
         Some(Delivery::OnItsWay) => vec![Span::styled("  deciding", theme.question())],
         Some(Delivery::Retrying) => vec![Span::styled("  not yet delivered", theme.warning())],
         None => Vec::new(),
     };
     let taken: usize = fares.iter().map(Span::width).sum();
-    let place = words::fit(&place, width.saturating_sub(taken + 2));
-    let mut second = vec![Span::styled(format!("  {place}"), theme.quiet())];
+    let place = words::fit(&place, width.saturating_sub(taken + number.len() + 2));
+    let mut second = vec![Span::styled(format!("  {place}{number}"), theme.quiet())];
     second.extend(fares);
     put(buffer, part, 1, &Line::from(second));
     if is_selected {
@@ -112,7 +114,8 @@ fn draw_card(buffer: &mut Buffer, state: &State, part: Rect) {
     let prompt = prompt(state, deciding, part.width);
     // All of what is asked, as far as there is room for anything else.
     let most = part.height.saturating_sub(LEAST_CARD);
-    let below = u16::try_from(prompt.len()).unwrap_or(u16::MAX).min(most);
+    let prompt = within(prompt, usize::from(most), theme);
+    let below = u16::try_from(prompt.len()).unwrap_or(most);
     let lines = state.inbox.card();
     let room = usize::from(part.height.saturating_sub(below + 1));
     let scrolled = state.inbox.scrolled.min(lines.len().saturating_sub(room));
@@ -138,7 +141,7 @@ fn prompt(state: &State, deciding: &Deciding, width: u16) -> Vec<Line<'static>> 
     match state.inbox.delivery(&deciding.approval.id) {
         Some(Delivery::OnItsWay) => return say("The decision is on its way.", theme.quiet()),
         Some(Delivery::Retrying) => return say("not yet delivered: retrying", theme.warning()),
-        None if state.focus != Focus::Inbox => return say("Tab or a to decide", theme.quiet()),
+        None if state.focus != Focus::Inbox => return say(way_here(state), theme.question()),
         None => {}
     }
     let mut lines = deciding.prompt(width, theme);
@@ -151,6 +154,38 @@ fn prompt(state: &State, deciding: &Deciding, width: u16) -> Vec<Line<'static>> 
         lines.extend(say(why, theme.question()));
     }
     lines
+}
+
+/// As much of what is asked as there is room for: always the keys at its end and what is wrong at its start, and of the text
+/// between them the part around the cursor.
+fn within(mut prompt: Vec<Line<'static>>, rows: usize, theme: Theme) -> Vec<Line<'static>> {
+    if prompt.len() <= rows {
+        return prompt;
+    }
+    let has =
+        |line: &Line<'static>, style: Style| line.spans.iter().any(|span| span.style == style);
+    // A number in a list stands after a space.
+    let is_keys = |line: &&Line<'static>| {
+        line.spans.iter().any(|span| span.style == theme.key() && !span.content.starts_with(' '))
+    };
+    let keys = prompt.iter().rev().take(rows / 2).take_while(is_keys).count().max(1);
+    let keys = prompt.split_off(prompt.len().saturating_sub(keys));
+    let wrong = prompt.iter().take(rows / 4).take_while(|line| has(line, theme.warning())).count();
+    let text = prompt.split_off(wrong);
+    let room = rows.saturating_sub(keys.len() + wrong);
+    let cursor = text.iter().position(|line| has(line, theme.selected())).unwrap_or(0);
+    let above = first_shown(text.len(), cursor, room);
+    let text = text.into_iter().skip(above).take(room);
+    prompt.into_iter().chain(text).chain(keys).collect()
+}
+
+/// The key that leads here from where the keys are.
+pub fn way_here(state: &State) -> &'static str {
+    match state.focus {
+        Focus::Composer if state.composer.is_empty() => "Tab to decide",
+        Focus::Composer => "Esc, then p to decide",
+        Focus::Inbox | Focus::Tree | Focus::Conversation => "p to decide",
+    }
 }
 
 fn put_all(buffer: &mut Buffer, part: Rect, lines: &[Line<'_>]) {

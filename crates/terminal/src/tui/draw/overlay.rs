@@ -3,6 +3,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Padding, Widget as _};
 
@@ -17,7 +18,7 @@ const HELP: [(&str, &[Hint]); 7] = [
         "Everywhere",
         &[
             ("Tab Shift-Tab", "next, previous pane"),
-            ("c  a  i", "chats, inbox, write"),
+            ("c  p  i", "chats, inbox, write"),
             ("n", "new chat"),
             ("/", "filter the list"),
             ("e", "event log"),
@@ -43,7 +44,7 @@ const HELP: [(&str, &[Hint]); 7] = [
             ("Alt-Enter", "new line; also Ctrl-J"),
             ("Tab", "complete @name, /word"),
             ("↑", "what was sent before"),
-            ("/", "commands; Tab lists"),
+            ("/", "lists the commands"),
         ],
     ),
 ];
@@ -58,7 +59,7 @@ pub fn draw(buffer: &mut Buffer, state: &State) {
 }
 
 /// A box in the middle; returns what is inside it.
-fn boxed(buffer: &mut Buffer, state: &State, size: (u16, u16), title: &str) -> Rect {
+fn boxed(buffer: &mut Buffer, state: &State, size: (u16, u16), title: &str, border: Style) -> Rect {
     let area = state.layout.area;
     let (width, height) = (size.0.min(area.width), size.1.min(area.height));
     let part = Rect {
@@ -67,14 +68,14 @@ fn boxed(buffer: &mut Buffer, state: &State, size: (u16, u16), title: &str) -> R
         width,
         height,
     };
-    frame(buffer, state, part, title)
+    frame(buffer, state, part, title, border)
 }
 
-fn frame(buffer: &mut Buffer, state: &State, part: Rect, title: &str) -> Rect {
+fn frame(buffer: &mut Buffer, state: &State, part: Rect, title: &str, border: Style) -> Rect {
     Clear.render(part, buffer);
     let block = Block::bordered()
         .border_type(BorderType::Rounded)
-        .border_style(state.theme.quiet())
+        .border_style(border)
         .title(Span::styled(format!(" {} ", fitting(title, part)), state.theme.focus()))
         .padding(Padding::horizontal(1));
     let inside = block.inner(part);
@@ -92,7 +93,7 @@ fn help(buffer: &mut Buffer, state: &State) {
     let columns = [column(state, left), column(state, right)];
     let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
     let height = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(2);
-    let inside = boxed(buffer, state, (76, height), "Keys");
+    let inside = boxed(buffer, state, (76, height), "Keys", state.theme.quiet());
     let half = inside.width / 2;
     for (column, number) in columns.iter().zip(0..) {
         let part = Rect { x: inside.x + number * (half + 1), width: half, ..inside };
@@ -135,20 +136,21 @@ fn quit(buffer: &mut Buffer, state: &State) {
     if state.inbox.len() > 0 {
         let waiting = words::count(state.inbox.len(), "approval");
         let still = if state.inbox.len() == 1 { "waits" } else { "wait" };
-        lines.push(Line::styled(format!("{waiting} {still} for a decision."), theme.question()));
+        let text = format!("{waiting} {still}; q again quits, Esc stays.");
+        lines.push(Line::styled(text, theme.question()));
         lines.push(Line::from("What waits goes on waiting when you leave."));
     }
     lines.push(Line::default());
     lines.push(Line::from(vec![
         Span::styled("q", theme.key()),
-        Span::raw(" quit   "),
-        Span::styled("a", theme.key()),
+        Span::raw(" again quits   "),
+        Span::styled("p", theme.key()),
         Span::raw(" inbox   "),
         Span::styled("Esc", theme.key()),
-        Span::raw(" stay"),
+        Span::raw(" stays"),
     ]));
     let height = u16::try_from(lines.len()).unwrap_or(4) + 2;
-    let inside = boxed(buffer, state, (52, height), "Quit?");
+    let inside = boxed(buffer, state, (52, height), "Quit?", theme.question());
     for (line, row) in lines.iter().zip(0..) {
         put(buffer, inside, row, line);
     }
@@ -182,7 +184,7 @@ fn draw_details(buffer: &mut Buffer, state: &State, details: &Details) {
     let wanted = u16::try_from(all + 2).unwrap_or(u16::MAX);
     let height = if details.is_unfinished() { most.height } else { wanted.min(most.height) };
     let part = Rect { height, ..most };
-    let inside = frame(buffer, state, part, &details.title);
+    let inside = frame(buffer, state, part, &details.title, state.theme.quiet());
     for (line, row) in details.visible().iter().zip(0..) {
         put(buffer, inside, row, line);
     }

@@ -11,6 +11,7 @@ use super::super::keys::Hint;
 use super::super::state::{Connection, Focus, Overlay, State, Tone};
 use super::super::words;
 use super::{apart, put, rule, rule_style, spinner, title_style};
+use crate::deciding::Deciding;
 
 pub fn titles(buffer: &mut Buffer, state: &State) {
     let layout = &state.layout;
@@ -95,14 +96,18 @@ fn conversation_title(state: &State, width: u16) -> Vec<Span<'static>> {
     let conversation = &transcript.conversation;
     let width = usize::from(width).saturating_sub(2);
     let doing = match conversation.activity.is_busy() {
-        true => words::fit(&doing(&conversation.activity), width / 3),
+        true => doing(&conversation.activity),
         false => String::new(),
     };
-    // What goes on is known by its mark at least; the titles have the rest.
-    let taken = if doing.is_empty() { 0 } else { doing.width() + 5 };
     let world = words::fit(&words::shown(&conversation.world.name), (width / 4).min(24));
-    let room = width.saturating_sub(world.width() + 3 + taken);
-    let chat = words::fit(&words::shown(&conversation.chat.title), room);
+    let title = words::shown(&conversation.chat.title);
+    let number = state.tree.number(&conversation.chat.id);
+    // What goes on has a third, and more where the titles leave room; it is known by its mark at least.
+    let titles = world.width() + 3 + title.width() + number.width() + 5;
+    let doing = words::fit(&doing, width.saturating_sub(titles).max(width / 3));
+    let taken = if doing.is_empty() { 0 } else { doing.width() + 5 };
+    let room = width.saturating_sub(world.width() + 3 + taken + number.width());
+    let chat = format!("{}{number}", words::fit(&title, room));
     let mut spans = vec![
         Span::styled(world, state.theme.plain()),
         Span::styled(" › ", state.theme.quiet()),
@@ -140,7 +145,8 @@ pub fn draw(buffer: &mut Buffer, state: &State) {
                 Tone::Question => state.theme.question(),
                 Tone::Warning => state.theme.warning(),
             };
-            let hint = if notice.tone == Tone::Question { decide_hint(state) } else { "" };
+            let is_question = notice.tone == Tone::Question;
+            let hint = if is_question { decide_hint(state) } else { String::new() };
             let text = words::fit(&notice.text, room.saturating_sub(hint.len()));
             vec![Span::styled(text, style), Span::styled(hint, state.theme.quiet())]
         }
@@ -149,12 +155,10 @@ pub fn draw(buffer: &mut Buffer, state: &State) {
     put(buffer, part, 0, &apart(left, right, part.width));
 }
 
-fn decide_hint(state: &State) -> &'static str {
+fn decide_hint(state: &State) -> String {
     match state.focus {
-        Focus::Composer if !state.composer.is_empty() => "  Esc, then a to decide",
-        Focus::Composer => "  Tab to decide",
-        Focus::Inbox => "",
-        Focus::Tree | Focus::Conversation => "  a to decide",
+        Focus::Inbox => String::new(),
+        _ => format!("  {}", super::inbox::way_here(state)),
     }
 }
 
@@ -178,14 +182,23 @@ fn keys(state: &State) -> &'static [Hint] {
         return &[("Enter", "keep the filter"), ("Esc", "no filter")];
     }
     match (&state.overlay, state.focus) {
-        (Some(Overlay::Quit), _) => &[("q", "quit"), ("a", "inbox"), ("Esc", "stay")],
+        (Some(Overlay::Quit), _) => &[("q", "again quits"), ("p", "inbox"), ("Esc", "stays")],
         (Some(Overlay::Help), _) => &[("Esc", "close")],
         (Some(Overlay::Details(_)), _) => {
             &[("↑↓", "scroll"), ("w", "write to a file"), ("Esc", "close")]
         }
+        (None, Focus::Composer)
+            if state.composer.is_completing() && !state.composer.has_chosen() =>
+        {
+            &[("Tab ↑↓", "choose"), ("Enter", "send"), ("Esc", "no list"), ("F1", "help")]
+        }
         (None, Focus::Composer) if state.composer.is_completing() => {
             &[("Tab ↑↓", "choose"), ("Enter", "take it"), ("Esc", "none")]
         }
+        (None, Focus::Composer) if state.editing.is_some() => &[
+            ("Enter", "put this in the place of your message and all after it"),
+            ("Esc", "leave it"),
+        ],
         (None, Focus::Composer) if !state.composer.is_empty() => &[
             ("Enter", "send"),
             ("Alt-Enter", "new line"),
@@ -206,13 +219,17 @@ fn keys(state: &State) -> &'static [Hint] {
             ("Enter", "open"),
             ("n", "new chat"),
             ("/", "filter"),
-            ("a", "inbox"),
+            ("p", "inbox"),
             ("e", "events"),
             ("?", "help"),
             ("q", "quit"),
         ],
         (None, Focus::Inbox) if state.inbox.len() == 0 => {
             &[("i", "write"), ("c", "chats"), ("Esc", "back"), ("?", "help"), ("q", "quit")]
+        }
+        // The card has the keys of what is typed there.
+        (None, Focus::Inbox) if state.inbox.deciding().is_some_and(Deciding::is_typing) => {
+            &[("Esc", "goes back")]
         }
         (None, Focus::Inbox) => &[
             ("↑↓", "choose"),
@@ -228,7 +245,7 @@ fn keys(state: &State) -> &'static [Hint] {
             ("i", "write"),
             ("↑↓", "select"),
             ("t", "tool call"),
-            ("a", "inbox"),
+            ("p", "inbox"),
             ("c", "chats"),
             ("e", "events"),
             ("?", "help"),

@@ -107,8 +107,10 @@ fn chat_line(state: &State, chat: &Chat, width: u16) -> Line<'static> {
     };
     let title = if chat.title.is_empty() { "(no title)" } else { chat.title.as_str() };
     let waiting = waiting(state, state.inbox.waiting_in_chat(&chat.id));
-    let taken = 4 + waiting.iter().map(Span::width).sum::<usize>();
+    let number = state.tree.number(&chat.id);
+    let taken = 4 + number.len() + waiting.iter().map(Span::width).sum::<usize>();
     let title = words::fit(&words::shown(title), usize::from(width).saturating_sub(taken));
+    let title = format!("{title}{number}");
     let title_style = if is_open { state.theme.strong() } else { state.theme.plain() };
     let left = vec![
         Span::raw("  "),

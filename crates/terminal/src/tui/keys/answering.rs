@@ -17,7 +17,15 @@ impl State {
         if self.inbox.became().is_some() && is_text {
             return NOTHING;
         }
+        if self.inbox.deciding().is_none() && letter(key).is_some() {
+            // Whoever types away at an empty inbox means nothing that comes up meanwhile.
+            self.inbox.wait_longer();
+        }
         if self.inbox.is_quiet() && self.inbox.deciding().is_some() {
+            // A key that is held comes as many presses: it takes a pause before one counts.
+            if letter(key).is_some() {
+                self.inbox.wait_longer();
+            }
             match letter(key) {
                 Some('l') => self.inbox.later(),
                 Some(letter) if is_answer(letter) => self.inbox.swallow(),
@@ -42,6 +50,7 @@ impl State {
             return None;
         }
         let id = deciding.approval.id.clone();
+        let writes = deciding.is_typing();
         match deciding.key_of_answer(key, Instant::now()) {
             Outcome::Decided(decision) => {
                 self.inbox.sent(&id, (*decision).clone());
@@ -56,6 +65,8 @@ impl State {
                 self.inbox.swallow();
                 Some(NOTHING)
             }
+            // Whoever writes about one request does not go to another by the way.
+            Outcome::Nothing if writes && moves(key.code) => Some(NOTHING),
             Outcome::Later | Outcome::Nothing => None,
         }
     }
@@ -97,6 +108,10 @@ impl State {
         }
         self.open(&chat)
     }
+}
+
+fn moves(code: KeyCode) -> bool {
+    matches!(code, KeyCode::Up | KeyCode::Down | KeyCode::Home | KeyCode::End)
 }
 
 /// A letter that was typed as such.

@@ -10,11 +10,10 @@ use super::{NOTHING, is_chord};
 impl State {
     pub(super) fn overlay_key(&mut self, code: KeyCode) -> Vec<Effect> {
         match (&mut self.overlay, code) {
-            (Some(Overlay::Quit), KeyCode::Char('y' | 'q') | KeyCode::Enter) => {
-                return vec![Effect::Quit];
-            }
-            (Some(Overlay::Quit), KeyCode::Char('n') | KeyCode::Esc) => self.overlay = None,
-            (Some(Overlay::Quit), KeyCode::Char('a')) => {
+            // Only what the question names: whoever types on has not seen it.
+            (Some(Overlay::Quit), KeyCode::Char('q')) => return vec![Effect::Quit],
+            (Some(Overlay::Quit), KeyCode::Esc) => self.overlay = None,
+            (Some(Overlay::Quit), KeyCode::Char('p')) => {
                 self.overlay = None;
                 self.focus = Focus::Inbox;
             }

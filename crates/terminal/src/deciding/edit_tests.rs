@@ -1,0 +1,117 @@
+//! Checks how a call is changed before it is approved.
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::super::tests::{approval, check, press, shown};
+use super::*;
+use crate::deciding::Outcome;
+
+fn edited(deciding: &mut Deciding, keys: &str) -> Value {
+    let Outcome::Decided(decision) = press(deciding, keys) else { panic!("{}", shown(deciding)) };
+    decision.arguments.unwrap()
+}
+
+#[test]
+fn a_command_is_changed_as_the_line_it_is() {
+    let mut deciding = Deciding::new(approval(json!({})));
+    press(&mut deciding, "e");
+    expect![[r#"
+        another command:
+        $ rm -rf build 
+        Enter approves it once · Esc goes back
+    "#]]
+    .assert_eq(&shown(&deciding));
+    let expected = json!({"command": "rm", "parameters": ["-rf", "build", "a b", "c d"]});
+    assert_eq!(edited(&mut deciding, " 'a b' \"c d\"⏎"), expected);
+}
+
+#[test]
+fn every_word_is_read_back_as_it_was() {
+    for words in [
+        json!(["a b", "", "it's", "\"", "\\", "$HOME", "*", "\n", "\u{202e}x", "ä"]),
+        json!(["-c", "echo hi | wc -l"]),
+    ] {
+        let arguments = json!({"command": "my program", "parameters": words});
+        let asked = approval(json!({"arguments": arguments}));
+        assert_eq!(edited(&mut Deciding::new(asked), "e⏎"), arguments);
+    }
+}
+
+#[test]
+fn a_script_is_changed_as_text_and_anything_else_as_json() {
+    let script = approval(json!({"arguments": {"script": "ls\nrm x"}}));
+    let mut deciding = Deciding::new(script);
+    press(&mut deciding, "e");
+    expect![[r#"
+        another script:
+        $ ls
+          rm x
+        Ctrl-S approves it once · Esc goes back
+    "#]]
+    .assert_eq(&shown(&deciding));
+    assert_eq!(edited(&mut deciding, "# ^s"), json!({"script": "# ls\nrm x"}));
+    for arguments in [
+        json!({"command": "ls", "timeout": 5}),
+        json!({"command": "ls", "parameters": "-la"}),
+        json!({"script": "ls \u{202e}"}),
+    ] {
+        let mut deciding = Deciding::new(approval(json!({ "arguments": arguments })));
+        press(&mut deciding, "e");
+        assert!(shown(&deciding).starts_with("other arguments, as JSON"), "{}", shown(&deciding));
+    }
+}
+
+#[test]
+fn a_line_that_is_no_command_is_refused() {
+    check(
+        &approval(json!({})),
+        &["e^u⏎", "e | wc⏎", "e 'x⏎", "e \"x⏎"],
+        expect![[r#"
+            e^u⏎: redraw
+                there is no command; nothing was decided
+            e | wc⏎: redraw
+                no shell reads this line: put what has | in it in quotes; nothing was decided
+            e 'x⏎: redraw
+                what begins with ' does not end; nothing was decided
+            e "x⏎: redraw
+                what begins with " is no string; nothing was decided
+        "#]],
+    );
+}
+
+#[test]
+fn json_begins_where_something_can_be_changed_and_its_keys_stay_in_a_small_place() {
+    let arguments = json!({"command": "ls", "timeout": 5});
+    let asked = approval(json!({"arguments": arguments}));
+    let mut deciding = Deciding::new(asked);
+    assert_eq!(
+        edited(&mut deciding, "e  ^s"),
+        arguments,
+        "spaces before the first name change nothing"
+    );
+    let many: Vec<usize> = (0..100).collect();
+    let mut deciding = Deciding::new(approval(json!({"arguments": many})));
+    press(&mut deciding, "e↓↓↓↓↓↓↓↓↓↓");
+    let lines = deciding.prompt_within(8, 80, crate::theme::Theme::new(false));
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    assert!(lines.len() <= 8 && text.contains("Ctrl-S approves them once"), "{text}");
+}
+
+#[test]
+fn what_a_diff_shows_is_not_shown_twice() {
+    let shown = format!("{:#}", json!({"path": "a.txt", "content": "new\n", "create_only": true}));
+    let diff = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-old\n+new";
+    let asked = approval(json!({"tool": "write_file", "shown": shown, "preview": diff}));
+    let others = beside_diff(&asked).unwrap();
+    assert!(others.contains("create_only") && !others.contains("content"), "{others}");
+    let cut = format!("{diff}\n(cut: 9 more lines of the diff are not shown)");
+    for other in [
+        json!({"tool": "write_file", "shown": shown, "preview": cut}),
+        json!({"tool": "write_file", "shown": shown, "preview": "replaces a file of 9 bytes"}),
+        json!({"tool": "elsewhere__write_file", "shown": shown, "preview": diff}),
+        json!({"tool": "write_file", "shown": shown}),
+    ] {
+        assert_eq!(beside_diff(&approval(other)), None, "all of it must be seen somewhere");
+    }
+}
