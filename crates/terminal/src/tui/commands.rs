@@ -146,10 +146,6 @@ impl State {
             Some((message, text)) => {
                 self.editing = Some(message);
                 self.composer.set(&text);
-                self.tell(
-                    Tone::Plain,
-                    "Enter says it anew and takes back what follows; Esc leaves it",
-                );
             }
             None => self.tell(Tone::Warning, "you have said nothing here yet"),
         }

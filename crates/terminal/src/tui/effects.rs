@@ -322,3 +322,7 @@ fn save(name: &str, text: &str) -> Message {
 #[cfg(test)]
 #[path = "effects/policy_tests.rs"]
 mod policy_tests;
+
+#[cfg(test)]
+#[path = "effects/order_tests.rs"]
+mod order_tests;

@@ -139,6 +139,27 @@ fn a_chat_is_made_and_what_was_written_goes_there() {
 }
 
 #[test]
+fn all_that_is_said_before_there_is_a_chat_goes_into_one() {
+    let mut stage = Stage::first_start(NARROW);
+    let gone = json!({"entity": "chat", "action": "deleted", "id": "chat_1"});
+    stage.event("crud", gone);
+    stage.type_in("first");
+    assert_eq!(stage.press("enter"), [Effect::CreateChat("demo".to_owned())]);
+    stage.type_in("second");
+    assert_eq!(stage.press("enter"), [], "one is on its way");
+    let made = chat("chat_9", "demo", "New Chat", "2026-11-16T10:05:00Z");
+    let effects = stage.tell(Message::Created(Box::new(made)));
+    let said: Vec<&str> = effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Post { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said, ["first", "second"]);
+}
+
+#[test]
 fn in_the_list_a_chat_is_made_in_the_world_that_is_pointed_at() {
     let mut stage = Stage::at_work(WIDE);
     assert_eq!(stage.press("esc c G n"), [Effect::CreateChat("garden".to_owned())]);

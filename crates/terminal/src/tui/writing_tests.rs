@@ -157,6 +157,21 @@ fn a_list_that_is_not_wanted_stays_away_for_its_word() {
 }
 
 #[test]
+fn a_change_that_was_begun_and_left_changes_nothing() {
+    for leave in ["ctrl-u", "ctrl-u / a g e n t s enter esc"] {
+        let mut stage = Stage::at_work(WIDE);
+        stage.type_in("/edit");
+        stage.press("enter");
+        stage.shows("say it anew and take back what follows");
+        stage.press(leave);
+        stage.hides("say it anew");
+        stage.type_in("hello");
+        let effects = stage.press("enter");
+        assert!(matches!(effects.as_slice(), [Effect::Post { .. }]), "{leave}: {effects:?}");
+    }
+}
+
+#[test]
 fn a_message_is_said_anew() {
     let mut stage = Stage::at_work(NARROW);
     stage.type_in("/edit");

@@ -195,10 +195,9 @@ fn keys(state: &State) -> &'static [Hint] {
         (None, Focus::Composer) if state.composer.is_completing() => {
             &[("Tab ↑↓", "choose"), ("Enter", "take it"), ("Esc", "none")]
         }
-        (None, Focus::Composer) if state.editing.is_some() => &[
-            ("Enter", "put this in the place of your message and all after it"),
-            ("Esc", "leave it"),
-        ],
+        (None, Focus::Composer) if state.editing.is_some() => {
+            &[("Enter", "say it anew and take back what follows"), ("Esc", "leave it")]
+        }
         (None, Focus::Composer) if !state.composer.is_empty() => &[
             ("Enter", "send"),
             ("Alt-Enter", "new line"),
