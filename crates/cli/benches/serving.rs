@@ -1,7 +1,8 @@
 //! What a turn costs the server: the real program with its embedded store, a vendor on a loopback port, one client.
 //! Prints processor time of the server's process, per turn, as the median over batches; and the same for a request that
 //! does nothing, so that a machine's noise can be told from a change. A turn is all of it: the message that is accepted, the
-//! model's reply as it streams, both made durable, every event on its way to a follower.
+//! model's reply as it streams, both made durable, every event on its way to a follower. An agent that has tools sends what
+//! they are to the model with every call, and the vendor sends it back: that is measured on its own.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,8 +24,9 @@ mod vendor;
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use stage::House;
+use vendor::MODEL;
 
 const BATCHES: usize = 11;
 /// Chats of one batch, and turns of each that are measured.
@@ -37,10 +39,13 @@ async fn main() {
     // `cargo test` starts benches to see whether they run.
     let chats = if std::env::args().any(|argument| argument == "--bench") { CHATS } else { 1 };
     let house = House::open().await;
-    house.world("lab", &["ada"], json!({})).await;
-    let (mut busy, mut idle) = (Vec::new(), Vec::new());
+    let agent = |tools: Value| json!({"agents": [{"id": "ada", "name": "ada", "model": MODEL, "tools": tools}]});
+    house.world("talk", &["ada"], agent(json!([]))).await;
+    house.world("work", &["ada"], json!({})).await;
+    let (mut without, mut with, mut idle) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..BATCHES {
-        busy.push(a_turn(&house, chats).await);
+        without.push(a_turn(&house, "talk", chats).await);
+        with.push(a_turn(&house, "work", chats).await);
         let requests = chats * TURNS;
         let before = processor_time(house.pid());
         for _ in 0..requests {
@@ -48,15 +53,19 @@ async fn main() {
         }
         idle.push((processor_time(house.pid()) - before) / requests as u32);
     }
-    println!("a turn without tools:        {:?} of server time (median)", median(&mut busy));
-    println!("a request that does nothing: {:?} of server time (median)", median(&mut idle));
+    let tell = |what: &str, times: &mut [Duration]| {
+        println!("{what:<34} {:?} of server time (median)", median(times));
+    };
+    tell("a turn without tools:", &mut without);
+    tell("a turn that could use tools:", &mut with);
+    tell("a request that does nothing:", &mut idle);
 }
 
 /// What one turn took in chats that are open, followed and have their title.
-async fn a_turn(house: &House, chats: usize) -> Duration {
+async fn a_turn(house: &House, world: &str, chats: usize) -> Duration {
     let mut open = Vec::new();
     for _ in 0..chats {
-        let chat = house.chat("lab").await;
+        let chat = house.chat(world).await;
         let mut stream = house.follow(&chat.path("/events"), None).await;
         house.say(&chat, "!say hello there").await;
         stream.until_idle().await;

@@ -51,9 +51,11 @@ mod words;
 mod work;
 mod world;
 
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use tokio::runtime::Runtime;
 
 use agent_world_client::Token;
 use args::{Arguments, Command, Wanted};
@@ -95,7 +97,7 @@ fn run(arguments: Arguments) -> Result<Exit> {
     };
     let token = std::env::var("AGENT_WORLD_TOKEN").ok().filter(|token| !token.trim().is_empty());
     let to = Whereabouts { server, token: token.map(Token::new), data };
-    let runtime = tokio::runtime::Runtime::new().context("the async runtime cannot be started")?;
+    let runtime = runtime().context("the async runtime cannot be started")?;
     let logging = match &command {
         Command::Serve(_) => logging::start_for_server(&to.data, runtime.handle())?,
         _ => logging::start(runtime.handle())?,
@@ -105,6 +107,17 @@ fn run(arguments: Arguments) -> Result<Exit> {
     // A thread may be waiting for a line of input that never comes.
     runtime.shutdown_background();
     exit
+}
+
+/// One thread for every two processors: the others are for the store, which has a thread of its own, and for what agents run.
+/// More would wake each other for steps of a few microseconds. `TOKIO_WORKER_THREADS` says otherwise.
+fn runtime() -> std::io::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if std::env::var_os("TOKIO_WORKER_THREADS").is_none() {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        builder.worker_threads(processors.div_ceil(2));
+    }
+    builder.enable_all().build()
 }
 
 async fn carry_out(command: Command, to: Whereabouts) -> Result<Exit> {

@@ -89,14 +89,19 @@ impl Frames {
 
     /// How many of the bytes may be kept before a message is too large: the same however they are cut.
     fn measure(&mut self, bytes: &[u8]) -> usize {
-        for (place, &byte) in bytes.iter().enumerate() {
-            let ends = match self.framing {
-                Framing::Lines => byte == b'\n',
-                // An empty line ends an event, whichever way lines are ended; only CR and LF together are one end.
-                Framing::Sse => {
-                    matches!((self.last, byte), (b'\n', b'\n' | b'\r') | (b'\r', b'\r'))
-                }
+        let Some(&last) = bytes.last() else { return 0 };
+        let all = self.pending.saturating_add(bytes.len());
+        if all <= self.cap {
+            // Nothing in them can be too large; all that matters is where the last message ends.
+            self.pending = match self.last_end(bytes) {
+                Some(place) => bytes.len() - place - 1,
+                None => all,
             };
+            self.last = last;
+            return bytes.len();
+        }
+        for (place, &byte) in bytes.iter().enumerate() {
+            let ends = self.ends(self.last, byte);
             self.last = byte;
             self.pending = if ends { 0 } else { self.pending.saturating_add(1) };
             if self.pending > self.cap {
@@ -104,6 +109,25 @@ impl Frames {
             }
         }
         bytes.len()
+    }
+
+    /// The place of the last byte that ends a message.
+    fn last_end(&self, bytes: &[u8]) -> Option<usize> {
+        // Searched from behind: most reads of a stream end with a message.
+        let previous = bytes.iter().rev().skip(1).chain([&self.last]);
+        let mut pairs = bytes.iter().enumerate().rev().zip(previous);
+        pairs
+            .find(|((_, byte), previous)| self.ends(**previous, **byte))
+            .map(|((place, _), _)| place)
+    }
+
+    /// Whether a byte behind another ends a message.
+    fn ends(&self, previous: u8, byte: u8) -> bool {
+        match self.framing {
+            Framing::Lines => byte == b'\n',
+            // An empty line ends an event, whichever way lines are ended; only CR and LF together are one end.
+            Framing::Sse => matches!((previous, byte), (b'\n', b'\n' | b'\r') | (b'\r', b'\r')),
+        }
     }
 
     /// What was left when the bytes ended: a last message whose end nobody marked, whole or not.

@@ -4,7 +4,7 @@
 mod questions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent_world_core::Timestamp;
@@ -12,7 +12,7 @@ use agent_world_core::chat::Life;
 use agent_world_core::command::{Command, Rejection, ToolResult};
 use agent_world_core::config::{Rules, World};
 use agent_world_core::event::{Event, Form, Output};
-use agent_world_core::ids::{CallId, ChatId};
+use agent_world_core::ids::{CallId, ChatId, WorldId};
 use agent_world_core::outstanding::{Effect, Wake, outstanding, wake};
 use agent_world_core::prompt::Transcript;
 use agent_world_store::{self as store, Lease};
@@ -33,11 +33,31 @@ use questions::Questions;
 
 /// Pause before a write that must happen is tried again.
 const RETRY: Duration = Duration::from_millis(200);
+
 /// How others reach a chat's task.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     mailbox: mpsc::Sender<Ask>,
     abort: AbortHandle,
+    home: Home,
+}
+
+/// The world of a chat, while the chat is known to be there.
+#[derive(Clone, Debug, Default)]
+struct Home(Arc<Mutex<Option<WorldId>>>);
+
+impl Home {
+    fn get(&self) -> Option<WorldId> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn follow(&self, ledger: &Ledger) {
+        let is_there = ledger.head.seq > 0 && ledger.chat.life == Life::Living;
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_some() != is_there {
+            *known = is_there.then(|| ledger.chat.world.clone());
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -104,6 +124,11 @@ pub(crate) async fn ask(
     answered.await.unwrap_or(Err(Error::ShuttingDown))
 }
 
+/// The world of a chat that is active here. Not known of one that is not, and of one that was deleted.
+pub(crate) fn world_of(shared: &Shared, chat: &ChatId) -> Option<WorldId> {
+    shared.lock_chats().get(chat).and_then(|handle| handle.home.get())
+}
+
 /// Tells an active chat that the log may be ahead of it. One that is not active will read it anyway.
 pub(crate) fn tell_changed(shared: &Arc<Shared>, chat: &ChatId, seq: u64) {
     if let Some(handle) = shared.lock_chats().get(chat) {
@@ -141,18 +166,25 @@ fn reach(shared: &Arc<Shared>, chat: &ChatId) -> Result<Handle, Error> {
     }
     let (mailbox, asks) = mpsc::channel(shared.options.mailbox);
     let reach = Reach { mailbox: mailbox.downgrade() };
-    let task = run(Arc::clone(shared), chat.clone(), asks, reach);
+    let home = Home::default();
+    let task = run(Arc::clone(shared), chat.clone(), asks, reach, home.clone());
     let abort = shared.tasks.spawn(task).abort_handle();
-    let handle = Handle { mailbox, abort };
+    let handle = Handle { mailbox, abort, home };
     chats.insert(chat.clone(), handle.clone());
     Ok(handle)
 }
 
 #[tracing::instrument(name = "chat", skip_all, fields(chat = %id))]
-async fn run(shared: Arc<Shared>, id: ChatId, mut asks: mpsc::Receiver<Ask>, reach: Reach) {
+async fn run(
+    shared: Arc<Shared>,
+    id: ChatId,
+    mut asks: mpsc::Receiver<Ask>,
+    reach: Reach,
+    home: Home,
+) {
     // Many may be woken at once; they are read one after another, a few at a time.
     let opening = shared.openings.acquire().await;
-    let opened = ChatTask::open(&shared, id.clone(), reach).await;
+    let opened = ChatTask::open(&shared, id.clone(), reach, home).await;
     drop(opening);
     match opened {
         Ok(mut task) => {
@@ -192,6 +224,7 @@ struct ChatTask {
     /// Kept while the chat is active and a model was called; made again from the log when needed.
     history: Option<History>,
     reach: Reach,
+    home: Home,
     /// What running calls wait to be told.
     questions: Questions,
     turns: Turns,
@@ -210,14 +243,22 @@ struct ChatTask {
 }
 
 impl ChatTask {
-    async fn open(shared: &Arc<Shared>, id: ChatId, reach: Reach) -> Result<Self, Error> {
+    async fn open(
+        shared: &Arc<Shared>,
+        id: ChatId,
+        reach: Reach,
+        home: Home,
+    ) -> Result<Self, Error> {
         let store = shared.store.as_ref();
         let lease = store.lease(&id, &shared.node, shared.environment.now()).await?;
         let ledger = Ledger::load(store, &id).await?;
+        let ledger = ledger.unwrap_or_else(|| Ledger::unborn(id.clone()));
+        home.follow(&ledger);
         kill_point::reached(kill_point::CHAT_LOADED);
         Ok(Self {
             shared: Arc::clone(shared),
-            ledger: ledger.unwrap_or_else(|| Ledger::unborn(id.clone())),
+            ledger,
+            home,
             id,
             lease,
             history: None,
@@ -415,6 +456,7 @@ impl ChatTask {
             key,
         };
         let committed = self.ledger.commit(command, terms).await?;
+        self.home.follow(&self.ledger);
         if let Some(history) = &mut self.history {
             history.follow(&committed);
         }
@@ -432,6 +474,7 @@ impl ChatTask {
                     // What was there and is gone was deleted with its world, by another process.
                     self.over |= ledger.is_none() && self.ledger.head.seq > 0;
                     self.ledger = ledger.unwrap_or_else(|| Ledger::unborn(self.id.clone()));
+                    self.home.follow(&self.ledger);
                     self.doubtful = false;
                     self.turns.keep_open_of(&self.ledger.chat);
                     self.hear_answers().await;

@@ -296,7 +296,7 @@ impl Engine {
             after = last.position;
             if let Some(first) = page.into_iter().find(|event| event.sealed.seq == seq) {
                 return Ok(Committed {
-                    events: vec![first.sealed.open().map_err(store::Error::from)?],
+                    events: vec![first.open().map_err(store::Error::from)?],
                     position: Some(first.position),
                     ..Committed::default()
                 });

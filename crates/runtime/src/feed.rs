@@ -10,7 +10,7 @@ use agent_world_core::ids::{AgentId, CallId, ChatId, MessageId, WorldId};
 use agent_world_store::{Scope, Store, StoredEvent};
 use agent_world_tools::watcher::Channel;
 use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use crate::error::Error;
 
@@ -18,8 +18,9 @@ use crate::error::Error;
 const SIGNALS_KEPT: usize = 4_096;
 /// Events read at once.
 const PAGE: usize = 256;
-/// Bytes of events that a signal brings along at most: a subscriber that falls behind holds that much for each.
-const BROUGHT: usize = 16 * 1024;
+/// Bytes of events that a signal brings along at most: a subscriber that falls behind holds about twice that for each, the
+/// texts and what they say.
+const BROUGHT: usize = 8 * 1024;
 
 /// A piece of a reply while it is being made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,6 +176,7 @@ impl Feed {
             page: VecDeque::new(),
             begun,
             signals,
+            closed: false,
         }
     }
 
@@ -237,36 +239,76 @@ pub struct Subscription {
     page: VecDeque<Arc<StoredEvent>>,
     begun: VecDeque<Arc<Chunk>>,
     signals: broadcast::Receiver<Signal>,
+    /// The engine has shut down, and everything before that was heard.
+    closed: bool,
 }
 
 impl Subscription {
     /// The next event or piece; none when the engine has shut down.
     pub async fn next(&mut self) -> Result<Option<FeedItem>, Error> {
         loop {
+            if let Some(item) = self.at_hand().await? {
+                return Ok(Some(item));
+            }
+            if self.closed {
+                return Ok(None);
+            }
+            let heard = self.signals.recv().await;
+            if let Some(item) = self.take_in(heard) {
+                return Ok(Some(item));
+            }
+        }
+    }
+
+    /// The next event or piece that is there already. Whoever asks now and then is not woken for each.
+    pub async fn next_present(&mut self) -> Result<Option<FeedItem>, Error> {
+        loop {
+            if let Some(item) = self.at_hand().await? {
+                return Ok(Some(item));
+            }
+            let heard = match self.signals.try_recv() {
+                Ok(signal) => Ok(signal),
+                Err(TryRecvError::Empty) => return Ok(None),
+                Err(TryRecvError::Lagged(missed)) => Err(RecvError::Lagged(missed)),
+                Err(TryRecvError::Closed) => {
+                    self.closed = true;
+                    return Ok(None);
+                }
+            };
+            if let Some(item) = self.take_in(heard) {
+                return Ok(Some(item));
+            }
+        }
+    }
+
+    /// What needs no signal: what was read, and what is known to be in the log.
+    async fn at_hand(&mut self) -> Result<Option<FeedItem>, Error> {
+        loop {
             if let Some(event) = self.page.pop_front() {
                 self.cursor = event.position;
                 return Ok(Some(FeedItem::Stored(event)));
             }
-            if self.newest > self.cursor {
-                self.read_on().await?;
-                continue;
+            if self.newest <= self.cursor {
+                return Ok(self.begun.pop_front().map(FeedItem::Chunk));
             }
-            if let Some(chunk) = self.begun.pop_front() {
-                return Ok(Some(FeedItem::Chunk(chunk)));
-            }
-            match self.signals.recv().await {
-                Ok(Signal::Stored(position, news)) => self.hear(position, news.as_deref()),
-                Ok(Signal::Chunk(chunk)) if chunk.is_in(&self.scope) => {
-                    return Ok(Some(FeedItem::Chunk(chunk)));
-                }
-                Ok(Signal::Output(output)) if covers(&self.scope, &output.world, &output.chat) => {
-                    return Ok(Some(FeedItem::Output(output)));
-                }
-                Ok(Signal::Chunk(_) | Signal::Output(_)) => {}
-                Err(RecvError::Lagged(_)) => self.newest = u64::MAX,
-                Ok(Signal::Closed) | Err(RecvError::Closed) => return Ok(None),
-            }
+            self.read_on().await?;
         }
+    }
+
+    fn take_in(&mut self, heard: Result<Signal, RecvError>) -> Option<FeedItem> {
+        match heard {
+            Ok(Signal::Stored(position, news)) => self.hear(position, news.as_deref()),
+            Ok(Signal::Chunk(chunk)) if chunk.is_in(&self.scope) => {
+                return Some(FeedItem::Chunk(chunk));
+            }
+            Ok(Signal::Output(output)) if covers(&self.scope, &output.world, &output.chat) => {
+                return Some(FeedItem::Output(output));
+            }
+            Ok(Signal::Chunk(_) | Signal::Output(_)) => {}
+            Err(RecvError::Lagged(_)) => self.newest = u64::MAX,
+            Ok(Signal::Closed) | Err(RecvError::Closed) => self.closed = true,
+        }
+        None
     }
 
     fn hear(&mut self, position: u64, news: Option<&News>) {

@@ -14,7 +14,7 @@ use agent_world_core::ids::ChatId;
 use agent_world_core::outstanding::{outstanding, wake};
 use agent_world_core::view::{self, Row};
 use agent_world_store::{
-    Append, Appended, Epoch, Idempotency, Scope, Snapshot, Store, StoredEvent,
+    Append, Appended, AtHand, Epoch, Idempotency, Scope, Snapshot, Store, StoredEvent,
 };
 
 use crate::environment::Environment;
@@ -36,7 +36,7 @@ pub(crate) struct Ledger {
 /// What a command led to. Empty when there was nothing to record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Committed {
-    pub events: Vec<Recorded>,
+    pub events: Vec<Arc<Recorded>>,
     pub rows: Vec<Row>,
     pub position: Option<u64>,
     /// The events as the store gives them to whoever reads it.
@@ -114,10 +114,11 @@ impl Ledger {
             let before = chat.clone();
             apply(&mut chat, &next);
             rows.extend(view::rows(&before, &chat, &next));
-            recorded.push(next);
+            recorded.push(Arc::new(next));
         }
         settle_glances(&mut rows, &self.chat, &chat);
-        let copied = |recorded: &Recorded| matches!(recorded.event, Event::HistoryCopied { .. });
+        let copied =
+            |recorded: &Arc<Recorded>| matches!(recorded.event, Event::HistoryCopied { .. });
         let snapshot = self.snapshot_of(&chat, recorded.iter().any(copied))?;
         let written = sealed.clone();
         let append = Append {
@@ -138,7 +139,7 @@ impl Ledger {
         let Appended { position, positions } = terms.store.append(append).await?;
         kill_point::reached(kill_point::AFTER_APPEND);
         self.snapshot = snapshot.map_or(self.snapshot, |snapshot| snapshot.seq);
-        let stored = stored(&chat, written, &positions, &rows);
+        let stored = stored(&chat, written, &recorded, &positions, &rows);
         self.chat = chat;
         self.head = head;
         Ok(Committed { events: recorded, rows, position: Some(position), stored })
@@ -158,6 +159,7 @@ impl Ledger {
 fn stored(
     chat: &Chat,
     written: Vec<Sealed>,
+    recorded: &[Arc<Recorded>],
     positions: &[u64],
     rows: &[Row],
 ) -> Vec<Arc<StoredEvent>> {
@@ -167,13 +169,14 @@ fn stored(
             _ => None,
         })
     };
-    let places = positions.iter().copied();
-    let found = written.into_iter().zip(places).map(|(sealed, position)| StoredEvent {
+    let places = positions.iter().copied().zip(recorded);
+    let found = written.into_iter().zip(places).map(|(sealed, (position, recorded))| StoredEvent {
         position,
         world: chat.world.clone(),
         chat: Some(chat.id.clone()),
         glance: glance(sealed.seq),
         sealed,
+        at_hand: AtHand(Some(Arc::clone(recorded))),
     });
     found.map(Arc::new).collect()
 }
@@ -189,7 +192,7 @@ fn settle_glances(rows: &mut Vec<Row>, before: &Chat, after: &Chat) {
 }
 
 /// What a repeated request is answered with: the events the first one caused.
-fn receipt(recorded: &[Recorded]) -> String {
+fn receipt(recorded: &[Arc<Recorded>]) -> String {
     let seq = recorded.first().map_or(0, |first| first.seq);
     seq.to_string()
 }

@@ -7,6 +7,7 @@
 mod content;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -67,7 +68,7 @@ impl Turns {
     }
 
     /// Takes in what was recorded; `chat` is as it stands since.
-    pub fn follow(&mut self, chat: &Chat, events: &[Recorded]) {
+    pub fn follow(&mut self, chat: &Chat, events: &[Arc<Recorded>]) {
         for recorded in events {
             match &recorded.event {
                 Event::TurnStarted(started) => {

@@ -61,14 +61,14 @@ pub(crate) struct App {
     /// Told when a webhook is made or removed.
     pub webhooks: Notify,
     pub metrics: Arc<Metrics>,
-    _following: Following,
+    pub counting: Following,
 }
 
 impl App {
     pub fn new(engine: Engine, options: Options) -> Self {
         let stopping = CancellationToken::new();
         let metrics = Arc::new(Metrics::new());
-        let _following = follow(&engine, &metrics);
+        let counting = follow(&engine, &metrics);
         let events = Hub::new(engine.clone(), stopping.clone());
         Self {
             register: Register::new(Arc::clone(engine.store()), options.clock),
@@ -89,7 +89,7 @@ impl App {
             responses: responses::Shared::default(),
             webhooks: Notify::new(),
             metrics,
-            _following,
+            counting,
         }
     }
 

@@ -78,6 +78,7 @@ async fn numbers(State(app): State<Arc<App>>, _who: Viewer) -> Result<impl IntoR
         Ok(position) => app.metrics.at_position(position),
         Err(error) => tracing::warn!(%error, "the store's position cannot be told"),
     }
+    app.counting.catch_up().await;
     app.metrics.resident(app.engine.resident_chats());
     let text = app.metrics.text().map_err(Problem::internal)?;
     Ok(([(header::CONTENT_TYPE, FORMAT)], text))

@@ -24,7 +24,7 @@ pub use error::Error;
 pub use memory::Memory;
 pub use sqlite::Sqlite;
 pub use types::{
-    Append, Appended, ApprovalFilter, AuditFilter, AuditPage, Audited, Changes, Document,
+    Append, Appended, ApprovalFilter, AtHand, AuditFilter, AuditPage, Audited, Changes, Document,
     DocumentWrite, Epoch, Expected, Idempotency, Lease, Loaded, MessagePage, NodeId, ResultPiece,
     Scope, Snapshot, StoredEvent, UsageScope, UsageTotal, WorldChange, WorldWrite,
 };

@@ -1,9 +1,11 @@
 //! Decides what is said to a store and what it says back.
 //! Used by every store and its callers. Plain data, no behaviour.
 
+use std::sync::Arc;
+
 use agent_world_core::Timestamp;
 use agent_world_core::audit::Entry;
-use agent_world_core::chain::{Head, Sealed};
+use agent_world_core::chain::{Head, Recorded, Sealed, Unreadable};
 use agent_world_core::chat::Life;
 use agent_world_core::config::World;
 use agent_world_core::event::Position;
@@ -75,6 +77,33 @@ pub struct StoredEvent {
     pub sealed: Sealed,
     /// What goes on in the chat since, where the event changed it. Absent in what older programs wrote.
     pub glance: Option<Box<Glance>>,
+    pub at_hand: AtHand,
+}
+
+/// What an event says, where whoever stored it still has it at hand: it need not be read from its text.
+#[derive(Clone, Debug, Default)]
+pub struct AtHand(pub Option<Arc<Recorded>>);
+
+/// It says nothing that the event's text does not say.
+impl PartialEq for AtHand {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for AtHand {}
+
+impl StoredEvent {
+    /// What it says.
+    ///
+    /// # Errors
+    /// When its text cannot be read.
+    pub fn open(&self) -> Result<Arc<Recorded>, Unreadable> {
+        match &self.at_hand.0 {
+            Some(recorded) => Ok(Arc::clone(recorded)),
+            None => self.sealed.open().map(Arc::new),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,6 +2,7 @@
 //! whom to wake. Used by the chat's task.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use agent_world_core::chain::Recorded;
 use agent_world_core::chat::Chat;
@@ -22,7 +23,7 @@ impl Questions {
     }
 
     /// Wakes whoever waited for what has just been recorded.
-    pub fn follow(&mut self, events: &[Recorded]) {
+    pub fn follow(&mut self, events: &[Arc<Recorded>]) {
         if self.waiting.is_empty() {
             return;
         }

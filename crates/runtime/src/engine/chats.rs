@@ -14,6 +14,7 @@ use agent_world_core::{Timestamp, fork};
 use agent_world_store::{self as store, Scope};
 
 use super::{Engine, PAGE};
+use crate::chat_task;
 use crate::error::Error;
 use crate::ledger::{Committed, Ledger};
 
@@ -117,6 +118,14 @@ impl Engine {
 
     pub async fn chat(&self, id: &ChatId) -> Result<ChatView, Error> {
         self.shared.store.chat(id).await?.ok_or_else(|| Error::UnknownChat(id.clone()))
+    }
+
+    /// The world of a chat. Of one that is active here the store need not be asked.
+    pub async fn world_of(&self, id: &ChatId) -> Result<WorldId, Error> {
+        match chat_task::world_of(&self.shared, id) {
+            Some(world) => Ok(world),
+            None => self.chat(id).await.map(|chat| chat.world),
+        }
     }
 
     /// What is under way in a chat: the fold of its log as it is now. Whoever follows the chat can go on with it.
@@ -240,14 +249,17 @@ impl Engine {
 fn posted(committed: Committed) -> Result<Posted, Error> {
     // Events of one append have neighbouring positions, the last one's is known. The message itself comes first.
     let positions = (0..=committed.position.unwrap_or_default()).rev();
-    let said = positions.zip(committed.events.into_iter().rev());
+    let said = positions.zip(committed.events.iter().rev());
     // What is only recalled changes nothing that can be looked up; a message that is stored always does.
     let delivery = if committed.rows.is_empty() { Delivery::Repeated } else { Delivery::First };
     let message = said
-        .filter_map(|(position, Recorded { at, event, .. })| match event {
-            Event::MessagePosted(posted) => {
-                Some(Posted { message: posted.message, position, at, delivery })
-            }
+        .filter_map(|(position, recorded)| match &recorded.event {
+            Event::MessagePosted(posted) => Some(Posted {
+                message: posted.message.clone(),
+                position,
+                at: recorded.at,
+                delivery,
+            }),
             _ => None,
         })
         .last();

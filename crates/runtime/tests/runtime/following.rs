@@ -19,7 +19,32 @@ on_both_stores!(
     from_any_cursor_every_later_event_comes_once_and_in_order,
     a_visitor_sees_what_the_worker_writes_and_the_worker_what_a_visitor_leaves,
     subscribers_that_reconnect_again_and_again_see_exactly_what_is_stored,
+    whoever_only_looks_now_and_then_finds_everything_and_never_waits,
 );
+
+async fn whoever_only_looks_now_and_then_finds_everything_and_never_waits(backend: Backend) {
+    let stage = Setup::of(&["ada"]).open(backend).await;
+    let position = stage.store.position().await.unwrap();
+    let mut events = stage.engine.subscribe(Scope::All, position);
+    for _ in 0..3 {
+        let before = events.cursor();
+        stage.model.push("ada", Answer::text("Hello."));
+        stage.say_in(&stage.chat, "hello").await;
+        stage.idle().await;
+        let stored = stage.store.events(&Scope::All, before, 100).await.unwrap();
+        assert!(!stored.is_empty());
+        let mut found = Vec::new();
+        while let Some(item) = events.next_present().await.unwrap() {
+            if let FeedItem::Stored(event) = item {
+                found.push(Arc::unwrap_or_clone(event));
+            }
+        }
+        assert_eq!(found, stored);
+    }
+    stage.engine.shutdown().await;
+    while events.next_present().await.unwrap().is_some() {}
+    assert_eq!(events.next().await.unwrap(), None);
+}
 
 async fn from_any_cursor_every_later_event_comes_once_and_in_order(backend: Backend) {
     let tool = doing(spec("act"));

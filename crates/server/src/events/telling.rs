@@ -131,7 +131,7 @@ impl Telling {
         chat: &ChatId,
         stored: &StoredEvent,
     ) -> Result<(Vec<Data>, Ends), Error> {
-        let recorded = match stored.sealed.open() {
+        let recorded = match stored.open() {
             Ok(recorded) => recorded,
             Err(error) => {
                 tracing::error!(%chat, position = stored.position, %error, "an event cannot be told");

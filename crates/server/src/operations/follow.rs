@@ -1,6 +1,7 @@
 //! Follows the log and counts what happens in chats, from the start of the server on.
-//! One task, begun with the server and ended with it. Only reads; whatever it misses in a store that fails for a while it
-//! reads later, because the log has it.
+//! One task, begun with the server and ended with it. It counts a moment after something happened, all in one go, or when
+//! somebody wants to see the numbers: no turn waits for it or wakes it again and again. Only reads; whatever it misses in a
+//! store that fails for a while it reads later, because the log has it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,12 +17,17 @@ use agent_world_core::item::Finish;
 use agent_world_core::sender::Sender;
 use agent_world_runtime::store::{ApprovalFilter, Scope, StoredEvent, WorldChange};
 use agent_world_runtime::{Engine, Error, FeedItem, Subscription};
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::metrics::{Metrics, Reply, Settlement};
 
 /// Pause after the store could not be read.
 const RETRY: Duration = Duration::from_secs(1);
+/// Pause between something that happened and counting it, with all that happened meanwhile.
+const GATHER: Duration = Duration::from_millis(200);
+/// Those who wait for the numbers at once.
+const ASKING: usize = 64;
 /// Approvals read at once.
 const PAGE: usize = 500;
 /// Turns and model calls whose beginning is remembered. Beyond it, times are not told.
@@ -30,12 +36,28 @@ const MOST_OPEN: usize = 100_000;
 /// Ends the task when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Following {
+    ask: mpsc::Sender<oneshot::Sender<()>>,
     _guard: DropGuard,
+}
+
+impl Following {
+    /// Returns when everything that was stored and told until now is counted, or cannot be for the moment.
+    pub async fn catch_up(&self) {
+        let (done, counted) = oneshot::channel();
+        let ask = async {
+            if self.ask.send(done).await.is_ok() {
+                counted.await.ok();
+            }
+        };
+        // Without an answer the engine has shut down or the store is not to be read: the numbers are what they are.
+        tokio::time::timeout(RETRY, ask).await.ok();
+    }
 }
 
 /// Counts until the engine shuts down or the result is dropped. Needs a tokio runtime, as the engine does.
 pub(crate) fn follow(engine: &Engine, metrics: &Arc<Metrics>) -> Following {
     let over = CancellationToken::new();
+    let (ask, asked) = mpsc::channel(ASKING);
     let count = Count {
         engine: engine.clone(),
         metrics: Arc::clone(metrics),
@@ -43,8 +65,8 @@ pub(crate) fn follow(engine: &Engine, metrics: &Arc<Metrics>) -> Following {
         turns: HashMap::new(),
         calls: HashMap::new(),
     };
-    tokio::spawn(over.clone().run_until_cancelled_owned(count.run()));
-    Following { _guard: over.drop_guard() }
+    tokio::spawn(over.clone().run_until_cancelled_owned(count.run(asked)));
+    Following { ask, _guard: over.drop_guard() }
 }
 
 struct Count {
@@ -57,7 +79,7 @@ struct Count {
 }
 
 impl Count {
-    async fn run(mut self) {
+    async fn run(mut self, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {
         let mut subscription = loop {
             match self.begin().await {
                 Ok(subscription) => break subscription,
@@ -65,12 +87,37 @@ impl Count {
             }
         };
         loop {
-            match subscription.next().await {
-                Ok(Some(FeedItem::Stored(stored))) => self.happened(&stored).await,
-                Ok(Some(FeedItem::Chunk(_) | FeedItem::Output(_))) => {}
+            let asking = tokio::select! {
+                asking = asked.recv() => asking,
+                item = subscription.next() => {
+                    match item {
+                        Ok(Some(item)) => self.take(item).await,
+                        Ok(None) => return,
+                        Err(error) => pause(&error).await,
+                    }
+                    tokio::time::timeout(GATHER, asked.recv()).await.ok().flatten()
+                }
+            };
+            self.catch_up(&mut subscription).await;
+            // Whoever asked may have gone.
+            asking.and_then(|asking| asking.send(()).ok());
+        }
+    }
+
+    async fn catch_up(&mut self, subscription: &mut Subscription) {
+        loop {
+            match subscription.next_present().await {
+                Ok(Some(item)) => self.take(item).await,
                 Ok(None) => return,
-                Err(error) => pause(&error).await,
+                Err(error) => return tracing::warn!(%error, "the numbers are not those of now"),
             }
+        }
+    }
+
+    async fn take(&mut self, item: FeedItem) {
+        match item {
+            FeedItem::Stored(stored) => self.happened(&stored).await,
+            FeedItem::Chunk(_) | FeedItem::Output(_) => {}
         }
     }
 
@@ -96,7 +143,7 @@ impl Count {
             self.world_changed(stored);
             return;
         };
-        let recorded = match stored.sealed.open() {
+        let recorded = match stored.open() {
             Ok(recorded) => recorded,
             Err(error) => {
                 tracing::warn!(%error, position = stored.position, "an event is not counted");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agent_world_core::ids::{ChatId, WorldId};
 use agent_world_core::view::ChatView;
+use agent_world_runtime::Error;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use serde::Deserialize;
@@ -30,6 +31,13 @@ pub(super) struct ChatPath {
     pub chat: String,
 }
 
+impl ChatPath {
+    fn not_found(&self) -> Problem {
+        let detail = format!("chat {} does not exist in world {}", self.chat, self.world);
+        Problem::not_found("chat_not_found", detail)
+    }
+}
+
 /// A world that exists.
 #[derive(Debug)]
 pub(super) struct InWorld(pub WorldId);
@@ -53,13 +61,30 @@ impl FromRequestParts<Arc<App>> for InChat {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let Path(path) = Path::<ChatPath>::from_request_parts(parts, app).await?;
-        let id = ChatId::new(path.chat);
-        let found = app.engine.store().chat(&id).await?;
+        let found = app.engine.store().chat(&ChatId::new(path.chat.as_str())).await?;
         let here = found.filter(|chat| chat.world.as_str() == path.world);
-        here.map(Self).ok_or_else(|| {
-            let detail = format!("chat {id} does not exist in world {}", path.world);
-            Problem::not_found("chat_not_found", detail)
-        })
+        here.map(Self).ok_or_else(|| path.not_found())
+    }
+}
+
+/// The same, of which nothing but its place is known: a chat that is active need not be looked up.
+#[derive(Debug)]
+pub(super) struct AtChat {
+    pub world: WorldId,
+    pub id: ChatId,
+}
+
+impl FromRequestParts<Arc<App>> for AtChat {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let Path(path) = Path::<ChatPath>::from_request_parts(parts, app).await?;
+        let id = ChatId::new(path.chat.as_str());
+        match app.engine.world_of(&id).await {
+            Ok(world) if world.as_str() == path.world => Ok(Self { world, id }),
+            Ok(_) | Err(Error::UnknownChat(_)) => Err(path.not_found()),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

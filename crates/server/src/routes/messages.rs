@@ -20,7 +20,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::address::{ChatPath, InChat, unknown_cursor};
+use super::address::{AtChat, ChatPath, InChat, unknown_cursor};
 use super::refusals::{Changing, Reading, Writing};
 use crate::access::{Member, Principal, Role, Viewer};
 use crate::app::App;
@@ -183,7 +183,7 @@ async fn place(
 async fn post(
     State(app): State<Arc<App>>,
     who: Member,
-    InChat(chat): InChat,
+    chat: AtChat,
     headers: HeaderMap,
     Body(sent): Body<wire::NewMessage>,
 ) -> Result<Response, Problem> {
@@ -191,7 +191,7 @@ async fn post(
     let key = idempotency::key(&headers)?.map(|key| format!("{} {key}", who.name));
     let message = NewMessage { key, ..read(&app, &chat, &who, sent).await? };
     let posted = app.engine.post(&chat.id, message).await?;
-    let mut response = accepted(&chat, &posted).into_response();
+    let mut response = accepted(&chat.id, &posted).into_response();
     if posted.delivery == Delivery::Repeated {
         idempotency::mark_replayed(&mut response);
     }
@@ -200,7 +200,7 @@ async fn post(
 
 async fn read(
     app: &App,
-    chat: &ChatView,
+    chat: &AtChat,
     who: &Principal,
     sent: wire::NewMessage,
 ) -> Result<NewMessage, Problem> {
@@ -231,12 +231,7 @@ async fn read(
 }
 
 /// Whoever is no agent of the world cannot have said anything in it.
-async fn sender(
-    app: &App,
-    who: &Principal,
-    chat: &ChatView,
-    name: &str,
-) -> Result<Sender, Problem> {
+async fn sender(app: &App, who: &Principal, chat: &AtChat, name: &str) -> Result<Sender, Problem> {
     let sender = Sender::parse(name);
     // In the name of an agent or of the system only whoever may change both: others would take it for theirs.
     if matches!(sender, Sender::Agent(_) | Sender::System) {
@@ -269,8 +264,8 @@ fn check_size(text: &str, parts: &[Part]) -> Result<(), Problem> {
         .with("field", "content"))
 }
 
-fn accepted(chat: &ChatView, posted: &Posted) -> (StatusCode, Json<PostedMessage>) {
-    let message = Message::from_posted(&chat.id, posted);
+fn accepted(chat: &ChatId, posted: &Posted) -> (StatusCode, Json<PostedMessage>) {
+    let message = Message::from_posted(chat, posted);
     (StatusCode::ACCEPTED, Json(PostedMessage { message }))
 }
 
@@ -305,7 +300,7 @@ async fn edit(
 ) -> Result<(StatusCode, Json<PostedMessage>), Problem> {
     check_size(&content, &[])?;
     let posted = app.engine.edit_message(&chat.id, &path.id(), &content, &who.name).await?;
-    Ok(accepted(&chat, &posted))
+    Ok(accepted(&chat.id, &posted))
 }
 
 /// Takes a human message and everything after it back.

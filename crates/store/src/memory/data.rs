@@ -24,7 +24,7 @@ use crate::placing::{
     tell_settings, wake_after, wake_at,
 };
 use crate::types::{
-    Append, Appended, ApprovalFilter, Changes, Loaded, ResultPiece, Scope, StoredEvent,
+    Append, Appended, ApprovalFilter, AtHand, Changes, Loaded, ResultPiece, Scope, StoredEvent,
     WorldChange, WorldWrite,
 };
 
@@ -156,7 +156,8 @@ impl Data {
         self.last_position += 1;
         let position = self.last_position;
         let (world, chat) = (world.clone(), chat.cloned());
-        let event = StoredEvent { position, world, chat, sealed, glance };
+        let event =
+            StoredEvent { position, world, chat, sealed, glance, at_hand: AtHand::default() };
         self.events.insert(position, event);
         position
     }

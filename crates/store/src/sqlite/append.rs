@@ -42,7 +42,6 @@ struct Known {
     indexed: Indexed,
 }
 
-#[derive(PartialEq, Eq)]
 struct Indexed {
     living: bool,
     wake_at: Option<i64>,
@@ -144,14 +143,22 @@ impl Prepared {
             waiting: rows::limit(append.view.activity.waiting.len()),
         };
         let (seq, hash) = (integer(self.head.seq), self.head.hash.0);
-        // Most appends leave what is indexed as it was; naming those columns would rewrite their indexes.
+        // An index is rewritten when one of its columns is named, whatever the value: most appends change when the chat
+        // is due and nothing else that is indexed, or not even that.
         if let Some(known) = &standing.chat
-            && known.indexed == indexed
+            && (known.indexed.living, known.indexed.waiting) == (indexed.living, indexed.waiting)
         {
-            let sql =
-                "UPDATE chats SET head_seq = ?2, head_hash = ?3, view = ?4 WHERE ordinal = ?1";
-            let parameters = params![known.ordinal, seq, hash, self.view];
-            connection.prepare_cached(sql)?.execute(parameters)?;
+            let (ordinal, view) = (known.ordinal, &self.view);
+            if known.indexed.wake_at == indexed.wake_at {
+                let sql =
+                    "UPDATE chats SET head_seq = ?2, head_hash = ?3, view = ?4 WHERE ordinal = ?1";
+                connection.prepare_cached(sql)?.execute(params![ordinal, seq, hash, view])?;
+            } else {
+                let sql = "UPDATE chats SET head_seq = ?2, head_hash = ?3, view = ?4, wake_at = ?5
+                           WHERE ordinal = ?1";
+                let wake = indexed.wake_at;
+                connection.prepare_cached(sql)?.execute(params![ordinal, seq, hash, view, wake])?;
+            }
             return Ok(());
         }
         let sql = if standing.chat.is_some() {

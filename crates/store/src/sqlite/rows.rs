@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::audit;
 use crate::error::Error;
-use crate::types::StoredEvent;
+use crate::types::{AtHand, StoredEvent};
 
 /// A change of a read model, ready to be bound.
 #[derive(Debug)]
@@ -114,6 +114,7 @@ pub(super) fn stored_event(columns: &Columns<'_>) -> Result<StoredEvent, Error> 
             .map_err(rusqlite::Error::from)?
             .map(serde_json::from_str)
             .transpose()?,
+        at_hand: AtHand::default(),
     })
 }
 

@@ -47,6 +47,19 @@ async fn messages_are_read_forwards_and_backwards() {
     stage.human.get(&place("before=msg_none")).await.problem(422, "cursor_unknown");
 }
 
+#[tokio::test]
+async fn a_chat_in_use_takes_messages_in_its_own_world_and_not_after_its_end() {
+    let stage = Stage::open().await;
+    stage.model.push("ada", Answer::text("Hello, human."));
+    stage.say("hello").await;
+    stage.idle().await;
+    stage.human.post("/api/worlds", json!({"name": "other"})).await.ok(201);
+    let elsewhere = stage.at("messages").replacen("/worlds/w/", "/worlds/other/", 1);
+    stage.human.post(&elsewhere, system(1)).await.problem(404, "chat_not_found");
+    stage.human.delete(stage.at("").trim_end_matches('/')).await.ok(204);
+    stage.human.post(&stage.at("messages"), system(2)).await.problem(404, "chat_not_found");
+}
+
 /// Nobody answers the system.
 fn system(number: usize) -> Value {
     json!({"content": number.to_string(), "sender": "system"})
