@@ -6,30 +6,17 @@ use crate::clients;
 use crate::mcp;
 use crate::packages;
 use crate::page;
-use crate::planted::{BUGS, is_noticed};
+use crate::planted::{self, BUGS};
 use crate::report::{Failed, Outcome, Report};
 
-/// A test that proves something only by doing a lot of it, and so runs with optimised code.
-struct Proof {
-    package: &'static str,
-    target: &'static str,
-    features: &'static str,
-    what: &'static str,
-}
-
-const PROOFS: &[Proof] = &[
-    Proof {
-        package: "agent-world-runtime",
-        target: "simulation",
-        features: "",
-        what: "thousands of seeds with faults and crashes",
-    },
-    Proof {
-        package: "agent-world",
-        target: "kill",
-        features: "kill-points",
-        what: "the real binary, killed",
-    },
+/// Tests that prove something only by doing a lot of it, and so run with optimised code. All are built with the same
+/// packages and features, so that what they are made of is compiled once.
+pub const PROVING: &str = "test --profile proof --locked --package agent-world-runtime --package agent-world \
+                           --features agent-world/kill-points";
+/// (test, what it does)
+const PROOFS: &[(&str, &str)] = &[
+    ("simulation", "thousands of seeds with faults and crashes"),
+    ("kill", "the real binary, killed"),
 ];
 
 pub fn test(report: &mut Report) -> Result<(), Failed> {
@@ -49,17 +36,9 @@ pub fn test(report: &mut Report) -> Result<(), Failed> {
     report.step("recorded exchanges", || {
         cargo("test --workspace --test corpus --locked -- --nocapture")
     })?;
-    for proof in PROOFS {
-        let Proof { package, target, features, what } = proof;
-        report.step(&format!("{target}: {what}"), || {
-            let features = match *features {
-                "" => String::new(),
-                features => format!("--features {features}"),
-            };
-            cargo(&format!(
-                "test --profile proof --package {package} --test {target} {features} --locked \
-                 -- --nocapture"
-            ))
+    for (test, what) in PROOFS {
+        report.step(&format!("{test}: {what}"), || {
+            cargo(&format!("{PROVING} --test {test} -- --nocapture"))
         })?;
     }
     planted(report)?;
@@ -95,8 +74,9 @@ pub fn conformance(report: &mut Report) -> Result<(), Failed> {
 }
 
 pub fn planted(report: &mut Report) -> Result<(), Failed> {
+    report.step("planting bugs", planted::plant)?;
     for bug in BUGS {
-        report.step(&format!("planted bug: {}", bug.name), || is_noticed(bug))?;
+        report.step(&format!("planted bug: {}", bug.name), || planted::is_noticed(bug))?;
     }
     Ok(())
 }
