@@ -146,9 +146,9 @@ export class SlowModel {
 }
 
 /** Everything for one test; `context` is the test's own. */
-export async function stage(context, { slow = false } = {}) {
+export async function stage(context, { slow = false, vendor = undefined } = {}) {
   const data = await mkdtemp(join(tmpdir(), "agent-world-page-"));
-  const model = slow ? new SlowModel() : undefined;
+  const model = vendor ?? (slow ? new SlowModel() : undefined);
   await model?.start();
   const env = model ? { GROQ_API_KEY: "k", GROQ_BASE_URL: model.url } : {};
   const program = new Program(data, await freePort(), env);
@@ -167,7 +167,8 @@ export async function stage(context, { slow = false } = {}) {
   const open = async (path = "/", options = {}) => {
     const own = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await own.newPage();
-    page.setDefaultTimeout(20_000);
+    // A machine that also compiles is slow; nothing is waited for longer than it takes.
+    page.setDefaultTimeout(60_000);
     page.on("pageerror", (error) => problems.push(error.message));
     page.on("console", (message) => {
       if (/Content Security Policy|Refused to/.test(message.text())) problems.push(message.text());

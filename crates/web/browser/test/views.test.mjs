@@ -1,26 +1,8 @@
 // Every view, in light and dark, wide and narrow: nothing that keeps somebody from using it, nothing beyond the screen.
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { test } from "node:test";
+import { check } from "../axe.mjs";
 import { card, stage } from "../harness.mjs";
-
-const axe = createRequire(import.meta.url).resolve("axe-core");
-
-/** Runs axe inside the page, in spite of the page's own policy. */
-async function check(page, what) {
-  await page.evaluate((await import("node:fs")).readFileSync(axe, "utf8"));
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  const found = violations.map(
-    (one) =>
-      `${one.id}: ${one.nodes
-        .slice(0, 3)
-        .map((node) => node.html.slice(0, 160))
-        .join(" | ")}`,
-  );
-  assert.deepEqual(found, [], what);
-  const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(wider <= 0, `${what} is ${wider} pixels too wide`);
-}
 
 for (const [width, scheme] of [
   [1280, "light"],

@@ -129,7 +129,7 @@ function Details({ call, chat }: { call: Called; chat: OpenChat }) {
 function Section({ title, text }: { title: string; text: string }) {
   return (
     <section class="call-section">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <div class="output-frame">
         <pre class="output" tabIndex={0}>
           {reveal(text)}

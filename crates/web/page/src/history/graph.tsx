@@ -66,7 +66,7 @@ export function Graph({ events, agents }: { events: readonly News[]; agents: rea
   const most = Math.max(...all.map((edge) => edge.count));
   return (
     <>
-      <figure class="graph">
+      <figure class="graph" tabIndex={0}>
         <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label="Who called whom, as in the table below">
           <defs>
             <marker

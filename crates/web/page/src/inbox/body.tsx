@@ -10,7 +10,7 @@ import { Icon } from "../ui/icons";
 import { now, second } from "../ui/now";
 import { Avatar, Time } from "../ui/parts";
 import { age, duration, reveal, revealLine } from "../words";
-import { readCommand, risky, sandboxRisk } from "./rules";
+import { isWhole, readCommand, risky, sandboxRisk } from "./rules";
 
 export function CardBody({ approval }: { approval: Approval }) {
   useEffect(() => wantChats(approval.world_id), [approval.world_id]);
@@ -102,13 +102,26 @@ function CommandView({ text, more }: { text: string; more: [string, string][] })
 }
 
 function Raw({ approval }: { approval: Approval }) {
+  const raw = (
+    <pre class="command" tabIndex={0} aria-label="Arguments">
+      {reveal(approval.shown)}
+    </pre>
+  );
   return (
     <>
       <p class="asks">{reveal(approval.message)}</p>
       {approval.preview && <Diff text={approval.preview} />}
-      <pre class="command" tabIndex={0} aria-label="Arguments">
-        {reveal(approval.shown)}
-      </pre>
+      {approval.preview && isWhole(approval) ? (
+        // What changes is all there above; the same once more, as one line of JSON, is for who wants it.
+        <details class="more">
+          <summary>
+            <Icon name="chevron" class="icon turn" /> The arguments as they are
+          </summary>
+          {raw}
+        </details>
+      ) : (
+        raw
+      )}
     </>
   );
 }
@@ -237,7 +250,7 @@ function Context({ approval }: { approval: Approval }) {
       </summary>
       {problem && <p class="bad-text">{problem}</p>}
       {found && said.length === 0 && <p class="soft small-text">Nothing.</p>}
-      <ol class="context">
+      <ol class="context" tabIndex={0} aria-label="What was said before">
         {said.map((message) => (
           <li key={message.id}>
             <strong>{message.sender}</strong> {reveal(message.content)}

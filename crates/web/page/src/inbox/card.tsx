@@ -47,6 +47,8 @@ export function Card({ waiting }: { waiting: Waiting }) {
     };
   }, []);
   useLayoutEffect(checkMoves);
+  // What is asked next is seen whole, with the buttons at its foot.
+  useLayoutEffect(() => place.current?.querySelector(".step")?.scrollIntoView({ block: "nearest" }), [step.kind]);
 
   const go = (next: Step) => {
     setStep(next);

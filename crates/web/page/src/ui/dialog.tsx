@@ -70,8 +70,17 @@ export function confirm(title: string, text: string, yes: string): Promise<boole
 
 /** Asks for a line of text. */
 export function askFor(title: string, label: string, value: string, yes: string): Promise<string | null> {
+  return asksFor({ title, label, value, yes, isDangerous: false });
+}
+
+/** Asks for a word, before something that cannot be undone. */
+export function confirmBy(title: string, label: string, yes: string): Promise<string | null> {
+  return asksFor({ title, label, value: "", yes, isDangerous: true });
+}
+
+function asksFor(asked: Omit<Question, "text" | "answer">): Promise<string | null> {
   return new Promise((answer) => {
-    question.value = { title, text: "", yes, isDangerous: false, value, label, answer };
+    question.value = { ...asked, text: "", answer };
   });
 }
 

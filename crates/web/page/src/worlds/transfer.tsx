@@ -7,7 +7,7 @@ import { go } from "../router";
 import { mayManage } from "../state/session";
 import { attempt, tell } from "../state/toasts";
 import { dropWorld } from "../state/worlds";
-import { askFor } from "../ui/dialog";
+import { confirmBy } from "../ui/dialog";
 import { Icon } from "../ui/icons";
 
 export function Transfer({ world }: { world: World }) {
@@ -26,10 +26,9 @@ export function Transfer({ world }: { world: World }) {
     setBusy(false);
   };
   const remove = async () => {
-    const typed = await askFor(
+    const typed = await confirmBy(
       `Delete ${world.name}?`,
       `All chats go, for ever. Write ${world.id} to confirm.`,
-      "",
       "Delete",
     );
     if (typed === null) return;
