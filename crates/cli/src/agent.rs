@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use agent_world_client::{Error, wire};
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::bounds::Switch;
 use crate::changes::{self, Any, Meant, add};
@@ -57,6 +57,8 @@ Examples:
         /// Nothing is deleted without it
         #[arg(long)]
         yes: bool,
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -174,7 +176,7 @@ pub async fn run(to: Whereabouts, wanted: Agent) -> Result<Exit> {
         Agent::Show { id, of, json } => show(&connection, &of, &id, json).await,
         Agent::Create(wanted) => create(&connection, &to, wanted).await,
         Agent::Update(wanted) => update(&connection, &to, wanted).await,
-        Agent::Delete { id, of, yes } => delete(&connection, &of, &id, yes).await,
+        Agent::Delete { id, of, yes, json } => delete(&connection, &of, &id, yes, json).await,
     };
     connection.close().await;
     done.map(|()| Exit::Done)
@@ -319,7 +321,7 @@ async fn update(connection: &Connection, to: &Whereabouts, wanted: Update) -> Re
     changes::tell(&mut screen, &before, &after)
 }
 
-async fn delete(connection: &Connection, of: &Of, id: &str, yes: bool) -> Result<()> {
+async fn delete(connection: &Connection, of: &Of, id: &str, yes: bool, json: bool) -> Result<()> {
     let world = world_of(connection, of).await?;
     known(connection, &world, id).await?;
     if !yes {
@@ -338,6 +340,11 @@ async fn delete(connection: &Connection, of: &Of, id: &str, yes: bool) -> Result
         }
         deleted => deleted?,
     }
+    let mut screen = Screen::stdout();
+    if json {
+        let told = json!({ "type": "agent", "id": id, "world_id": world.id, "state": "deleted" });
+        return Ok(screen.json(&told)?);
+    }
     let text = format!("world {} no longer has the agent {id}", world.id);
-    Ok(Screen::stdout().line(Tone::Plain, &text)?)
+    Ok(screen.line(Tone::Plain, &text)?)
 }

@@ -176,13 +176,18 @@ pub struct Chat {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each line is ok, a warning or a problem, with what to do. The exit code is 1 when there is a problem. Nobody is asked
-over the network but a server on this machine, none is started, and no key is shown or fetched.
+Each line is ok, a warning or a problem, with what to do. The exit code is 1 when there is a problem. Without --online
+nobody is asked over the network but a server on this machine, and no key is fetched. No server is started, and no key is
+shown.
 
 Examples:
   agent-world doctor
+  agent-world doctor --online
   agent-world doctor --json")]
 pub struct Doctor {
+    /// Asks the vendors of all agents whether they take the key and list the model
+    #[arg(long)]
+    pub online: bool,
     /// One JSON object per line
     #[arg(long)]
     pub json: bool,

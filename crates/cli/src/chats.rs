@@ -88,6 +88,8 @@ Examples:
         /// Nothing is deleted without it
         #[arg(long)]
         yes: bool,
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -108,7 +110,9 @@ pub async fn run(to: Whereabouts, wanted: Chats) -> Result<Exit> {
         Chats::Update { id, world, title, json } => {
             rename(&connection, world.as_deref(), &id, &title, json).await
         }
-        Chats::Delete { id, world, yes } => delete(&connection, world.as_deref(), &id, yes).await,
+        Chats::Delete { id, world, yes, json } => {
+            delete(&connection, world.as_deref(), &id, yes, json).await
+        }
     };
     connection.close().await;
     done.map(|()| Exit::Done)
@@ -266,7 +270,13 @@ async fn rename(
     Ok(screen.line(Tone::Plain, &words::unbroken(&format!("chat {id} is called “{title}” now")))?)
 }
 
-async fn delete(connection: &Connection, world: Option<&str>, id: &str, yes: bool) -> Result<()> {
+async fn delete(
+    connection: &Connection,
+    world: Option<&str>,
+    id: &str,
+    yes: bool,
+    json: bool,
+) -> Result<()> {
     let chat = find(connection, world, id).await?;
     if !yes {
         let text = format!(
@@ -277,6 +287,12 @@ async fn delete(connection: &Connection, world: Option<&str>, id: &str, yes: boo
         return Err(Usage(text).into());
     }
     connection.client.delete(path(&chat)).await?;
+    let mut screen = Screen::stdout();
+    if json {
+        let told =
+            json!({ "type": "chat", "id": id, "world_id": chat.world_id, "state": "deleted" });
+        return Ok(screen.json(&told)?);
+    }
     let text = format!("deleted chat {id} of world {}", chat.world_id);
-    Ok(Screen::stdout().line(Tone::Plain, &text)?)
+    Ok(screen.line(Tone::Plain, &text)?)
 }

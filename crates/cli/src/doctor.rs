@@ -1,7 +1,8 @@
 //! Says what is set up, what is missing and how to fix it.
-//! Called by `main`. Looks at this machine only: asks nobody but a server of ours that runs on it, starts none, shows and fetches no key,
-//! and mends nothing by itself.
+//! Called by `main`. Looks at this machine only: asks nobody but a server of ours that runs on it and, where that is wanted, vendors;
+//! starts none, shows no key, and mends nothing by itself.
 
+mod online;
 mod server;
 mod storage;
 mod system;
@@ -37,6 +38,15 @@ struct Finding {
     says: String,
     /// What to do about it.
     fix: Option<String>,
+    reader: Reader,
+}
+
+/// Whom a finding is for: people are told of many alike in one line, and programs of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Anybody,
+    Person,
+    Program,
 }
 
 /// Everything that was found about one area.
@@ -64,7 +74,14 @@ impl Findings {
     }
 
     fn add(&mut self, state: State, says: String, fix: Option<String>) {
-        self.all.push(Finding { area: self.area, state, says, fix });
+        self.all.push(Finding { area: self.area, state, says, fix, reader: Reader::Anybody });
+    }
+
+    /// As the last one, but not for everybody.
+    fn only_for(&mut self, reader: Reader) {
+        if let Some(last) = self.all.last_mut() {
+            last.reader = reader;
+        }
     }
 }
 
@@ -72,6 +89,10 @@ pub async fn run(data: DataFolder, wanted: &Doctor) -> Result<Exit> {
     let support = system::detect().await?;
     let vendors = Vendors::read(&data);
     let (storage, known) = storage::look(&data).await;
+    let online = match wanted.online {
+        true => online::look(&known, &vendors).await,
+        false => Findings::about("online"),
+    };
     let areas = [
         storage,
         server::look(&data).await,
@@ -79,8 +100,11 @@ pub async fn run(data: DataFolder, wanted: &Doctor) -> Result<Exit> {
         system::tools(&data),
         vendors.look(),
         worlds::look(&known, &support, &vendors),
+        online,
     ];
-    let all: Vec<Finding> = areas.into_iter().flat_map(|findings| findings.all).collect();
+    let other = if wanted.json { Reader::Person } else { Reader::Program };
+    let all = areas.into_iter().flat_map(|findings| findings.all);
+    let all: Vec<Finding> = all.filter(|finding| finding.reader != other).collect();
     let mut screen = Screen::stdout();
     if wanted.json {
         for finding in &all {

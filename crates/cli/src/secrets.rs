@@ -29,7 +29,7 @@ type Secrets = BTreeMap<String, Secret>;
 enum Secret {
     Bound {
         value: String,
-        /// The host or the program that it was given for.
+        /// The host that it was given for, or the program and what it was to run.
         place: String,
     },
     /// Of an earlier version, which did not say.
@@ -63,15 +63,13 @@ pub fn variables(
     Ok(values.map(|(variable, value)| (variable.into(), value.into())).collect())
 }
 
-/// Who gets what is given to a server: a host, or a program, wherever it is when its name depends on a folder.
+/// Who gets what is given to a server: a host, or a program. An interpreter runs anything, so that its arguments and the
+/// folder in which they are looked for are part of which program that is.
 fn place(server: &McpServer) -> String {
     match &server.transport {
-        McpTransport::Stdio { command, cwd, .. } => {
-            let depends_on_folder = command.contains('/') && !command.starts_with('/');
-            match cwd.as_ref().filter(|_| depends_on_folder) {
-                Some(folder) => format!("program {command} in {folder}"),
-                None => format!("program {command}"),
-            }
+        McpTransport::Stdio { command, args, cwd, .. } => {
+            let run = serde_json::json!([command, args, cwd]).to_string();
+            format!("program {command} {}", digest(run.as_bytes()))
         }
         McpTransport::Http { url, .. } => {
             let parsed = reqwest::Url::parse(url).map(|url| url.origin());
@@ -312,6 +310,33 @@ mod tests {
         assert_eq!(given("w", "other", &mine), 0);
         assert_eq!(given("elsewhere", "mine", &mine), 0);
         assert_eq!(given("w", "mine", &server(&[])), 0, "a program is no host");
+    }
+
+    #[test]
+    fn a_key_goes_only_to_the_program_it_was_given_for_with_the_arguments_it_had() {
+        let data = tempfile::tempdir().unwrap();
+        let run = |args: &[&str], cwd: Option<&str>| {
+            let key = ("API_KEY".to_owned(), "sk-0123456789abcdef0123456789".to_owned());
+            McpServer::new(McpTransport::Stdio {
+                command: "npx".to_owned(),
+                args: args.iter().map(|one| (*one).to_owned()).collect(),
+                env: BTreeMap::from([key]),
+                cwd: cwd.map(ToOwned::to_owned),
+            })
+        };
+        let mut mine = run(&["-y", "good"], None);
+        put_away(data.path(), "w", "mine", &mut mine).unwrap();
+        let given = |server: &McpServer| variables(data.path(), "w", "mine", server).unwrap().len();
+        assert_eq!(given(&mine), 1);
+        assert_eq!(given(&run(&["-y", "good"], None)), 1, "the same");
+        for other in [
+            run(&["-y", "evil"], None),
+            run(&["-y good"], None),
+            run(&[], None),
+            run(&["-y", "good"], Some("/tmp")),
+        ] {
+            assert_eq!(given(&other), 0, "{other:?}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use clap::Args;
 use futures::TryStreamExt as _;
 use http::Method;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
@@ -43,6 +44,9 @@ pub struct Export {
     /// Writes over a file that exists
     #[arg(long)]
     pub force: bool,
+    /// Says what was written in JSON; what goes to stdout is JSON itself
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// A world's settings as files, as the interface gives them.
@@ -75,48 +79,79 @@ async fn carry_out(connection: &Connection, wanted: &Export) -> Result<()> {
         return Err(Usage(text).into());
     }
     match (wanted.folder, connection.session()) {
-        (true, _) => folder(connection, &wanted.world, out).await,
-        (false, Some(session)) => whole(session, &wanted.world, out).await,
-        (false, None) => whole_from_server(connection, &wanted.world, out).await,
+        (true, _) => folder(connection, wanted).await,
+        (false, Some(session)) => whole(session, wanted).await,
+        (false, None) => whole_from_server(connection, wanted).await,
     }
 }
 
-async fn whole(session: &Session, world: &str, out: Option<&Path>) -> Result<()> {
-    let id = WorldId::new(world);
-    let usual = session.data.workspace().join(world);
+async fn whole(session: &Session, wanted: &Export) -> Result<()> {
+    let id = WorldId::new(wanted.world.as_str());
+    let usual = session.data.workspace().join(&wanted.world);
     let pieces = session.engine.export(&id, Literals::Kept, Some(&usual)).await?;
     let mut pieces = std::pin::pin!(pieces);
-    let mut file = disk::Draft::open(out)?;
+    let mut file = disk::Draft::open(wanted.out.as_deref())?;
     while let Some(piece) = pieces.try_next().await? {
         file.write(&piece)?;
     }
     file.finish()?;
-    tell_written(world, out, "")
+    tell_written(wanted, &[], "")
 }
 
-async fn whole_from_server(connection: &Connection, world: &str, out: Option<&Path>) -> Result<()> {
-    let path = place::path(world).then("export");
+async fn whole_from_server(connection: &Connection, wanted: &Export) -> Result<()> {
+    let path = place::path(&wanted.world).then("export");
     let bytes = connection.client.raw(Method::GET, path, Vec::new()).await?;
     let text = String::from_utf8(bytes).context("what the server exports is no text")?;
-    let mut file = disk::Draft::open(out)?;
+    let mut file = disk::Draft::open(wanted.out.as_deref())?;
     file.write(&text)?;
     file.finish()?;
-    tell_written(world, out, "; keys of MCP servers are not in it, `missing_secrets` names them")
+    let Missing { missing_secrets } = match wanted.json {
+        true => serde_json::from_str(&text).context("what the server exports cannot be read")?,
+        false => Missing::default(),
+    };
+    let but = "; keys of MCP servers are not in it, `missing_secrets` names them";
+    tell_written(wanted, &missing_secrets, but)
 }
 
-fn tell_written(world: &str, out: Option<&Path>, but: &str) -> Result<()> {
-    if let Some(path) = out {
-        let text = format!("wrote world {world} to {}; only you can read it{but}", path.display());
-        Screen::stderr().line(Tone::Plain, &text)?;
+/// Of a document only what was left out of it.
+#[derive(Debug, Default, Deserialize)]
+struct Missing {
+    #[serde(default)]
+    missing_secrets: Vec<MissingSecret>,
+}
+
+fn tell_written(wanted: &Export, missing: &[MissingSecret], but: &str) -> Result<()> {
+    let Export { world, out, json, .. } = wanted;
+    let Some(path) = out else {
+        return Ok(());
+    };
+    if *json {
+        return tell_json(world, path, "document", missing);
     }
-    Ok(())
+    let text = format!("wrote world {world} to {}; only you can read it{but}", path.display());
+    Ok(Screen::stderr().line(Tone::Plain, &text)?)
 }
 
-async fn folder(connection: &Connection, world: &str, out: Option<&Path>) -> Result<()> {
+fn tell_json(world: &str, path: &Path, form: &str, missing: &[MissingSecret]) -> Result<()> {
+    let told = json!({
+        "type": "export",
+        "world_id": world,
+        "form": form,
+        "path": path.display().to_string(),
+        "missing_secrets": missing,
+    });
+    Ok(Screen::stdout().json(&told)?)
+}
+
+async fn folder(connection: &Connection, wanted: &Export) -> Result<()> {
+    let world = wanted.world.as_str();
     let path = place::path(world).then("export").with("form", "folder");
     let Folder { files, missing_secrets } = connection.client.get(path).await?;
-    let folder = out.unwrap_or(Path::new(world));
+    let folder = wanted.out.as_deref().unwrap_or(Path::new(world));
     disk::write_folder(folder, &files)?;
+    if wanted.json {
+        return tell_json(world, folder, "folder", &missing_secrets);
+    }
     let mut screen = Screen::stdout();
     let text = format!("wrote the settings of world {world} to {}", folder.display());
     screen.line(Tone::Plain, &text)?;

@@ -12,7 +12,7 @@ use agent_world_tools::sandbox::Support;
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::bounds::{Bounds, Switch};
 use crate::changes::add;
@@ -71,6 +71,8 @@ Examples:
         /// Nothing is deleted without it
         #[arg(long)]
         yes: bool,
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -183,7 +185,7 @@ pub async fn run(to: Whereabouts, wanted: World) -> Result<Exit> {
         World::Create(wanted) => create::run(&connection, &to, wanted).await,
         World::Show { id, json } => show::run(&connection, &id, json).await,
         World::Update(wanted) => update::run(&connection, &to, wanted).await,
-        World::Delete { id, yes } => delete(&connection, &id, yes).await,
+        World::Delete { id, yes, json } => delete(&connection, &id, yes, json).await,
         World::Templates { .. } => Ok(()),
     };
     connection.close().await;
@@ -222,7 +224,7 @@ async fn chats(connection: &Connection, world: &str) -> Result<Vec<wire::Chat>> 
     Ok(connection.client.all(path).await?)
 }
 
-async fn delete(connection: &Connection, id: &str, yes: bool) -> Result<()> {
+async fn delete(connection: &Connection, id: &str, yes: bool, json: bool) -> Result<()> {
     place::known_world(&connection.client, Some(id)).await?;
     if !yes {
         let chats = words::count(chats(connection, id).await?.len(), "chat");
@@ -231,8 +233,12 @@ async fn delete(connection: &Connection, id: &str, yes: bool) -> Result<()> {
         return Err(Usage(text).into());
     }
     connection.client.delete(place::path(id)).await?;
+    let mut screen = Screen::stdout();
+    if json {
+        return Ok(screen.json(&json!({ "type": "world", "id": id, "state": "deleted" }))?);
+    }
     let text = format!("deleted world {id}; its folder was left as it is");
-    Ok(Screen::stdout().line(Tone::Plain, &text)?)
+    Ok(screen.line(Tone::Plain, &text)?)
 }
 
 /// A part of a world's settings, as `core` knows it.

@@ -65,6 +65,8 @@ mod readme;
 mod send;
 #[path = "cli/serve.rs"]
 mod serve;
+#[path = "cli/sizes.rs"]
+mod sizes;
 #[path = "cli/telemetry.rs"]
 mod telemetry;
 #[path = "cli/terminal.rs"]

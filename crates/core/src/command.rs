@@ -43,6 +43,8 @@ pub enum Command {
     EditMessage {
         target: MessageRef,
         text: String,
+        /// The authenticated user's name, when there is one: the new message carries it, as any other.
+        user: Option<String>,
         by: String,
     },
     DeleteMessage {

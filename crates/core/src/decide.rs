@@ -53,7 +53,9 @@ impl Draft<'_> {
             Command::RenameChat { title, by } => self.rename_chat(title, by),
             Command::DeleteChat { by } => self.delete_chat(by),
             Command::PostMessage(post) => self.post_message(post),
-            Command::EditMessage { target, text, by } => self.edit_message(target, text, by),
+            Command::EditMessage { target, text, user, by } => {
+                self.edit_message(target, text, user, by)
+            }
             Command::DeleteMessage { target, by } => self.delete_message(&target, by),
             Command::Stop { agent, by } => self.stop(agent, by),
             Command::RetryTurns { agent } => self.retry_turns(agent),

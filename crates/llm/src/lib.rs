@@ -75,4 +75,9 @@ pub trait Model: fmt::Debug + Send + Sync {
     async fn validate_access(&self) -> Result<(), Error> {
         Ok(())
     }
+
+    /// Whether the vendor lists a model, without asking the model anything; none where its list does not tell.
+    async fn lists(&self, _model: &str) -> Result<Option<bool>, Error> {
+        Ok(None)
+    }
 }

@@ -23,6 +23,7 @@
 
 mod address;
 mod builder;
+mod listing;
 mod reply;
 mod round;
 mod turn;
@@ -87,6 +88,7 @@ struct Setup {
     caps: Caps,
     whole_by_stream: bool,
     access_path: Option<String>,
+    unlisted: bool,
 }
 
 impl Provider {
@@ -151,6 +153,14 @@ impl Model for Provider {
                 self.0.credential(&ask).await.map(|_| ())
             }
         }
+    }
+
+    async fn lists(&self, model: &str) -> Result<Option<bool>, Error> {
+        let Some(path) = self.0.access_path.as_ref().filter(|_| !self.0.unlisted) else {
+            return self.validate_access().await.map(|()| None);
+        };
+        let list = Round::access(&self.0, path)?.fetch().await?;
+        Ok(list.and_then(|list| listing::has(&list, self.0.vendors_name(model))))
     }
 }
 

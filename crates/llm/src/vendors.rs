@@ -232,6 +232,10 @@ impl Model for Unreachable {
     async fn validate_access(&self) -> Result<(), Error> {
         Err(self.0.clone())
     }
+
+    async fn lists(&self, _: &str) -> Result<Option<bool>, Error> {
+        Err(self.0.clone())
+    }
 }
 
 /// Whether a vendor of this name is set up without being described, its key being taken from the environment.
@@ -302,8 +306,11 @@ impl Setup<'_> {
                     .access_path("/models")
             }
         };
-        let builder =
-            builder.models("openai").key_header("api-key").key_hint(hint(AZURE, &[AZURE_KEY]));
+        let builder = builder
+            .unlisted()
+            .models("openai")
+            .key_header("api-key")
+            .key_hint(hint(AZURE, &[AZURE_KEY]));
         let mut vendor = vendor.clone();
         vendor.query.remove("api-version");
         self.finish(AZURE, builder, &vendor, &[AZURE_KEY])

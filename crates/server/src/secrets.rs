@@ -62,7 +62,7 @@ pub(crate) fn fill_in(
         match known(key) {
             Some(stored) if moved && (value == SET || value == stored && is_kept(stored)) => {
                 return Err(refused(format!(
-                    "is another program or at another host than before, and what is kept for `{key}` does not go there; \
+                    "is another program (or has other arguments) or at another host than before, and what is kept for `{key}` does not go there; \
                      send the value of `{key}` again, or leave it out"
                 )));
             }
@@ -89,17 +89,14 @@ pub(crate) fn fill_in(
     Ok(())
 }
 
-/// Whether what was given to a server would now reach somebody else: another host, or another program. Arguments of a
-/// program may change: they say what it does, and whoever changes them runs the same program.
+/// Whether what was given to a server would now reach somebody else: another host, or another program. An interpreter runs
+/// anything, so that a program with other arguments, or in another folder, is another one.
 fn has_moved(server: &McpServer, stored: &McpServer) -> bool {
     match (&server.transport, &stored.transport) {
         (
-            McpTransport::Stdio { command, cwd, .. },
-            McpTransport::Stdio { command: before, cwd: cwd_before, .. },
-        ) => {
-            let depends_on_folder = command.contains('/') && !command.starts_with('/');
-            command != before || depends_on_folder && cwd != cwd_before
-        }
+            McpTransport::Stdio { command, args, cwd, .. },
+            McpTransport::Stdio { command: before, args: args_before, cwd: cwd_before, .. },
+        ) => (command, args, cwd) != (before, args_before, cwd_before),
         (McpTransport::Http { url, .. }, McpTransport::Http { url: before, .. }) => {
             url != before && origin(url).is_none_or(|now| origin(before) != Some(now))
         }

@@ -18,6 +18,8 @@ use crate::theme::Theme;
 
 /// Rows of candidates that are shown at once.
 const POPUP: usize = 6;
+/// Bytes of a line in which nothing is offered without anybody asking: looking for it at every key would take too long.
+const LONG: usize = 4_096;
 /// What stands before the first line.
 const PROMPT: &str = "> ";
 const PROMPT_WIDTH: u16 = 2;
@@ -114,10 +116,10 @@ impl Composer {
             KeyCode::Char('_' | 'z') if control => changed(self.area.undo()),
             KeyCode::Esc | KeyCode::BackTab | KeyCode::PageUp | KeyCode::PageDown => Typed::Nothing,
             _ => {
-                let before = (self.area.lines().to_vec(), self.area.cursor());
-                self.area.input(key);
+                let before = self.area.cursor();
+                let is_changed = self.area.input(key);
                 self.offer(words);
-                changed(before != (self.area.lines().to_vec(), self.area.cursor()))
+                changed(is_changed || before != self.area.cursor())
             }
         }
     }
@@ -186,6 +188,11 @@ impl Composer {
 
     /// Offers what the name at the cursor could become, without anybody asking.
     fn offer(&mut self, words: &Words) {
+        let line = self.area.lines().get(self.area.cursor().0);
+        if line.is_some_and(|line| line.len() > LONG) {
+            self.popup = None;
+            return;
+        }
         let (before, is_first_line) = self.before_cursor();
         let is_name = is_name(&before, is_first_line);
         self.is_refused &= is_name;

@@ -10,6 +10,7 @@ mod form;
 mod input;
 mod prompt;
 pub mod rules;
+mod window;
 
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ use ratatui::text::Line;
 use serde_json::Value;
 
 use crate::theme::Theme;
+pub use edit::beside_diff;
 use form::{Entered, Fields};
 use input::Input;
 

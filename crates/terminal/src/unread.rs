@@ -32,6 +32,11 @@ impl Unread {
         }
     }
 
+    /// Whether it is to be looked again when time has passed.
+    pub fn is_looking(&self) -> bool {
+        self.events >= MANY || self.attempts > 0
+    }
+
     fn wants(&mut self) -> bool {
         if std::mem::take(&mut self.events) >= MANY {
             self.attempts = ATTEMPTS;

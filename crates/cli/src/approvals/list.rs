@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use agent_world_client::wire::{Approval, Chat, Page};
 use agent_world_client::{Client, Error, Path};
+use agent_world_core::Timestamp;
 use anyhow::Result;
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use clap::Args;
@@ -14,6 +15,7 @@ use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::Exit;
 use crate::screen::{Screen, Tone};
 use crate::signals::Signals;
+use crate::table::Table;
 use crate::{phrases, place, words};
 
 /// Seconds that a server is asked to wait for a new request at a time.
@@ -62,24 +64,53 @@ struct Watching {
 
 impl Watching {
     async fn carry_out(&mut self, to: &Whereabouts, wanted: &List) -> Result<Exit> {
-        self.list(wanted).await?;
+        if let Some(world) = &wanted.world {
+            place::known_world(&self.connection.client, Some(world)).await?;
+        }
         match wanted.watch {
-            true => self.watch(to).await,
-            false => Ok(Exit::Done),
+            true => {
+                self.list().await?;
+                self.watch(to).await
+            }
+            false if wanted.json => self.list().await.map(|()| Exit::Done),
+            false => self.table().await.map(|()| Exit::Done),
         }
     }
 
-    async fn list(&mut self, wanted: &List) -> Result<()> {
-        let client = self.connection.client.clone();
-        if let Some(world) = &wanted.world {
-            place::known_world(&client, Some(world)).await?;
+    /// All of them, one on a line.
+    async fn table(&mut self) -> Result<()> {
+        let path = self.path.clone().with("limit", "1000");
+        let mut pages = self.connection.client.pages::<Approval>(path);
+        let mut table = Table::new(["APPROVAL", "AGENT", "WANTS", "WORLD", "AGE"], 2);
+        let (mut number, now) = (0, Timestamp::now());
+        while let Some(one) = pages.next().await? {
+            let wants = match one.form {
+                Some(_) => phrases::wish(&one),
+                None => words::action(&one.tool, &one.arguments),
+            };
+            let age = age(&one.created_at, now);
+            table.row([one.id, one.agent_id, wants, one.world_id, age]);
+            number += 1;
         }
+        if !table.is_empty() {
+            table.show(&mut self.screen)?;
+        }
+        self.tell_number(number)
+    }
+
+    /// Those that wait already, as those that come will be shown.
+    async fn list(&mut self) -> Result<()> {
+        let client = self.connection.client.clone();
         let mut pages = client.pages::<Value>(self.path.clone().with("limit", "1000"));
         let mut number = 0;
         while let Some(one) = pages.next().await? {
             self.show(&client, &one).await?;
             number += 1;
         }
+        self.tell_number(number)
+    }
+
+    fn tell_number(&mut self, number: usize) -> Result<()> {
         if !self.json {
             let text = match number {
                 0 => "nothing is waiting for approval".to_owned(),
@@ -174,6 +205,19 @@ async fn show_line(client: &Client, screen: &mut Screen, one: &Value) -> Result<
     screen.line(Tone::Question, &format!("{}  {wants}", approval.id))?;
     let text = format!("    world {world_id}, chat “{title}”, since {created_at}");
     Ok(screen.line(Tone::Quiet, &text)?)
+}
+
+/// How long something waits, in the largest unit.
+fn age(since: &str, now: Timestamp) -> String {
+    let Ok(since) = since.parse::<Timestamp>() else {
+        return since.to_owned();
+    };
+    match now.duration_since(since).as_secs().max(0) {
+        seconds @ ..60 => format!("{seconds}s"),
+        seconds @ ..3_600 => format!("{}m", seconds / 60),
+        seconds @ ..86_400 => format!("{}h", seconds / 3_600),
+        seconds => format!("{}d", seconds / 86_400),
+    }
 }
 
 fn may_pass(error: &anyhow::Error) -> bool {

@@ -4,7 +4,7 @@
 use std::io;
 
 use agent_world_client::wire::{Approval, Reach, Role};
-use agent_world_terminal::deciding::rules;
+use agent_world_terminal::deciding::{beside_diff, rules};
 use serde_json::Value;
 
 use crate::screen::{Screen, Tone};
@@ -47,7 +47,9 @@ pub fn present(screen: &mut Screen, approval: &Approval, listing: Listing) -> io
             screen.line(Tone::Warning, &format!("    {}", words::unbroken(change)))?;
         }
     }
-    screen.shown(Tone::Plain, &format!("  {} {}", approval.tool, approval.shown))?;
+    let shown = beside_diff(approval);
+    let shown = shown.as_deref().unwrap_or(&approval.shown);
+    screen.shown(Tone::Plain, &format!("  {} {shown}", approval.tool))?;
     for line in approval.preview.iter().flat_map(|preview| preview.lines()) {
         screen.shown(Tone::Plain, &format!("  {line}"))?;
     }

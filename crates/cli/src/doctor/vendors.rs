@@ -1,5 +1,5 @@
 //! Looks at which vendors can be asked: whether each has a key, and where that comes from.
-//! Part of `doctor`. Never shows a key, runs a command for one, or asks a vendor anything.
+//! Part of `doctor`. Never shows a key; runs a command for one, and asks a vendor, only for `online`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use agent_world_llm::settings::Settings;
 use agent_world_llm::vendors::{self, Origin};
 use anyhow::Result;
 
-use super::Findings;
+use super::{Findings, Reader, State};
 use crate::data::DataFolder;
 use crate::{demo_world, settings};
 
@@ -61,8 +61,10 @@ impl Vendors {
                 }
                 Origin::TokenServer => format!("{name} gets its token from a token server"),
                 Origin::NotNeeded => format!("{name} needs no key"),
-                Origin::Missing(_) => {
+                Origin::Missing(fix) => {
                     without.push(name);
+                    findings.add(State::Ok, format!("{name} has no key"), Some(fix.clone()));
+                    findings.only_for(Reader::Program);
                     continue;
                 }
             });
@@ -70,8 +72,15 @@ impl Vendors {
         if !without.is_empty() {
             let text = "`agent-world init` sets one up, docs/models.md names their variables";
             findings.ok(format!("without a key: {}; {text}", without.join(", ")));
+            findings.only_for(Reader::Person);
         }
         findings
+    }
+
+    /// Whether the vendor of a model takes the key and lists it; none where its list does not tell.
+    pub(super) async fn lists(&self, model: &str) -> Result<Option<bool>> {
+        let (vendor, name) = self.models.find(model)?;
+        Ok(vendor.lists(name).await?)
     }
 
     /// Why a model cannot be asked, and what to do.

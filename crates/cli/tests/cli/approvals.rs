@@ -179,7 +179,7 @@ fn other_arguments_are_approved_once_unless_the_permission_is_narrowed() {
 fn arguments_are_shown_as_they_are_on_one_line() {
     let home = Home::new();
     home.leave_waiting(r#"run echo "a\\b""#);
-    home.run(&["approvals", "list"]).succeeded().says(r#"ada: $ echo "a\\b""#);
+    home.run(&["approvals", "list"]).succeeded().says(r#"  ada    $ echo "a\\b""#);
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn a_chat_is_shown_with_what_was_decided_about_each_call_and_what_came_of_it() {
     home.run(&["send", "--approve", "all", "run echo hi"]).succeeded();
     let id = home.leave_waiting("run touch made").remove(0);
     let listed = home.run(&["approvals", "list"]).succeeded();
-    listed.says(&format!("{id}  ada: $ touch made\n"));
+    listed.says(&format!("{id}  ada    $ touch made  demo "));
     let list = home.run(&["chat", "list", "--json"]).succeeded().json();
     let chat = list[0]["id"].as_str().unwrap();
     let shown = home.run(&["chat", "show", chat]).succeeded();

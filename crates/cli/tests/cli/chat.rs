@@ -161,6 +161,20 @@ fn the_program_itself_can_be_spoken_to() {
 }
 
 #[test]
+fn whoever_goes_to_a_new_chat_before_an_answer_came_can_go_on_there() {
+    let home = Home::new();
+    home.run(&["world", "list"]).succeeded();
+    // Typed, with the output elsewhere: no line waits for the answer to the one before.
+    let command = format!("{} chat | cat", env!("CARGO_BIN_EXE_agent-world"));
+    let mut chat = home.start_terminal(&[], &command);
+    chat.wait_for("> ");
+    chat.write("@ada hello\n/new\n@bob hello\n");
+    chat.wait_for("bob: ");
+    chat.write("/quit\n");
+    chat.wait().succeeded();
+}
+
+#[test]
 fn ctrl_c_stops_the_agents_and_not_the_program() {
     let home = Home::new();
     let mut chat = home.start(&["chat"]);

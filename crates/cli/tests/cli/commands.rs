@@ -43,6 +43,9 @@ fn worlds() {
         &["world", "delete", "lab"],
         &["world", "delete", "lab", "--yes"],
         &["world", "show", "lab"],
+        &["world", "create", "spare", "--agent", "ada"],
+        &["world", "delete", "spare", "--json"],
+        &["world", "delete", "spare", "--yes", "--json"],
     ]);
     expect_file!["told/worlds.txt"].assert_eq(&told);
 }
@@ -74,6 +77,7 @@ fn agents() {
         &["agent", "delete", "eve"],
         &["agent", "delete", "ada", "--yes"],
         &["agent", "delete", "eve", "--yes"],
+        &["agent", "delete", "bob", "--yes", "--json"],
         &["agent", "list", "--json"],
     ]);
     expect_file!["told/agents.txt"].assert_eq(&told);
@@ -88,6 +92,7 @@ fn id_of(place: &Place, command: &[&str]) -> String {
 fn chats() {
     let told = everywhere(&|place| {
         let chat = id_of(place, &["chat", "create", "--title", "Monday", "--json"]);
+        let other = id_of(place, &["chat", "create", "--title", "Friday", "--json"]);
         place.run(&["world", "create", "lab", "--agent", "eve"]).succeeded();
         [
             &["chat", "list"][..],
@@ -98,6 +103,7 @@ fn chats() {
             &["chat", "update", &chat, "-w", "lab", "--title", "Sunday"],
             &["chat", "delete", &chat],
             &["chat", "delete", &chat, "--yes"],
+            &["chat", "delete", &other, "--yes", "--json"],
             &["chat", "show", &chat],
             &["chat", "list", "-w", "lab", "--json"],
             &["chat", "list", "--new"],
@@ -252,6 +258,7 @@ fn settings_in_folders() {
             ["mcp", "add", "hub", "-w", "lab", "--env", "PLAIN=as-it-is", "--", "/no/such/program"];
         place.run(&add).succeeded();
         let mut told = place.told(&["export", "lab", "--folder", "--out", path]);
+        told += &place.told(&["export", "lab", "--folder", "--out", path, "--json"]);
         told += &place.told(&["import", path, "--update"]);
         let file = folder.join("world.toml");
         let text = fs::read_to_string(&file).unwrap();
@@ -280,6 +287,15 @@ fn whole_worlds() {
         place.run(&["world", "create", "lab", "--agent", "ada"]).succeeded();
         let file = place.write("lab.json", "");
         place.run(&["export", "lab", "--out", &file]).succeeded().warns("only you can read it");
+        let export = ["export", "lab", "--out", &file, "--force", "--json"];
+        let told = place.run(&export).succeeded();
+        assert_eq!(told.err, "");
+        let expected = json!({"type": "export", "world_id": "lab", "form": "document", "path": file,
+            "missing_secrets": []});
+        assert_eq!(told.json(), [expected]);
+        let printed = place.run(&["export", "lab", "--json"]).succeeded();
+        let printed: Value = serde_json::from_str(&printed.out).unwrap();
+        assert_eq!(printed["format"], "agent-world/world");
         place.run(&["import", &file]).with_code(1).warns("world lab exists already");
         place.run(&["world", "delete", "lab", "--yes"]).succeeded();
         place.run(&["import", &file]).succeeded().says("imported world lab with 1 chat");

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 
 use crate::home::{Ended, Home};
+use crate::init::{KEY, vendor};
 
 /// Whether this machine can confine programs is no matter of the test.
 const ALIEN: &str = "sandbox";
@@ -50,6 +51,42 @@ fn keys_are_known_and_never_shown() {
         let with = with.says("openai has a key, from OPENAI_API_KEY").does_not_say("hunter2");
         assert!(!with.err.contains("hunter2"), "{}", with.err);
     }
+}
+
+#[test]
+fn programs_are_told_for_each_vendor_what_to_do() {
+    let home = Home::new();
+    let all = findings(&home.run_where(NO_KEYS, &["doctor", "--json"]).succeeded());
+    for (vendor, variable) in [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")] {
+        let finding = found(&all, &format!("{vendor} has no key"));
+        assert_eq!(finding["state"], "ok");
+        assert!(finding["fix"].as_str().unwrap().contains(variable), "{finding}");
+    }
+    assert!(all.iter().all(|one| !one["says"].as_str().unwrap().contains("without a key: ")));
+}
+
+#[test]
+fn vendors_are_asked_for_their_models_where_that_is_wanted() {
+    let home = Home::new();
+    let [mine, other] = [vendor(), vendor()];
+    home.run(&["world", "list"]).succeeded();
+    let text = format!(
+        "[vendors.mine]\nbase_url = '{mine}'\nkey = '{KEY}'\n\
+         [vendors.other]\nbase_url = '{other}'\nkey = 'sk-that-is-wrong'\n"
+    );
+    fs::write(home.path().join("agent-world.toml"), text).unwrap();
+    let agents = ["--agent", "ada:mine/good", "--agent", "bob:mine/goood"];
+    home.run(&[&["world", "create", "lab"], &agents[..]].concat()).succeeded();
+    home.run(&["doctor"]).succeeded().does_not_say("does not list");
+    let asked = home.run(&["doctor", "--online", "--json"]).succeeded();
+    let all = findings(&asked);
+    assert_eq!(found(&all, "mine answers and lists mine/good")["state"], "ok");
+    let wrong = found(&all, "lab: agent bob asks mine/goood, which mine does not list");
+    assert_eq!(wrong["state"], "warning");
+    assert_eq!(wrong["fix"], "agent-world agent update bob -w lab --model mine/NAME");
+    home.run(&["agent", "create", "eve", "-w", "lab", "--model", "other/good"]).succeeded();
+    let refused = home.run(&["doctor", "--online"]).with_code(1);
+    refused.says("other/good cannot be asked").says("wrong key").does_not_say("sk-that-is-wrong");
 }
 
 #[test]

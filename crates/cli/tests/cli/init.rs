@@ -9,10 +9,10 @@ use std::thread;
 
 use crate::home::Home;
 
-const KEY: &str = "sk-of-a-test-0123456789abcdef";
+pub const KEY: &str = "sk-of-a-test-0123456789abcdef";
 
-/// A vendor that takes one key. Ends with the test.
-fn vendor() -> String {
+/// A vendor that takes one key and has one model. Ends with the test.
+pub fn vendor() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -25,7 +25,7 @@ fn vendor() -> String {
             }
             let asked = String::from_utf8_lossy(&asked).to_lowercase();
             let (status, body) = match asked.contains(&format!("bearer {KEY}")) {
-                true => ("200 OK", r#"{"object": "list", "data": []}"#),
+                true => ("200 OK", r#"{"object": "list", "data": [{"id": "good"}]}"#),
                 false => ("401 Unauthorized", r#"{"error": {"message": "wrong key"}}"#),
             };
             let length = body.len();

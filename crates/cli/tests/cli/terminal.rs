@@ -6,7 +6,7 @@ use crate::home::{Home, until};
 use crate::pty::Pty;
 use crate::serve::address;
 
-const ENTER: &str = "\r";
+pub const ENTER: &str = "\r";
 const CTRL_C: &str = "\x03";
 pub const CTRL_D: &str = "\x04";
 const UP: &str = "\x1b[A";
@@ -199,6 +199,8 @@ fn the_program_itself_can_be_spoken_to() {
     chat.wait_for("changes your last message");
     chat.keys("\x15@bob hello\r");
     chat.wait_for_line("took messages back");
+    // As any other message of one's own.
+    chat.wait_for_line("\n> @bob hello\n");
     chat.wait_for_line("\nbob\n");
     chat.keys("/new\r");
     chat.wait_for_line("/help explains");

@@ -83,7 +83,17 @@ fn tidy(line: &str, ids: &mut HashMap<String, usize>) -> String {
             _ => word,
         });
     }
+    if tidied.last().is_some_and(|last| is_age(last)) {
+        tidied.pop();
+        tidied.push("AGE".to_owned());
+    }
     tidied.concat()
+}
+
+/// How long something waits, as tables have it.
+fn is_age(word: &str) -> bool {
+    let number = word.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or_default();
+    !number.is_empty() && number.chars().all(|one| one.is_ascii_digit())
 }
 
 /// A word, and the colon or stop that ends it.

@@ -17,7 +17,11 @@ fn no_line_of_a_table_is_wider_than_the_terminal() {
     let title = "a title that is far too long for any terminal of eighty columns, as titles are";
     home.run(&["chat", "create", "--title", title]).succeeded();
     home.run(&["send", "--approve", "all", "run echo hi"]).succeeded();
-    for command in ["chat list", "tool list", "world list", "agent list", "stats", "audit"] {
+    let waiting = format!("run echo {}", "word ".repeat(40));
+    home.leave_waiting(waiting.trim());
+    for command in
+        ["chat list", "approvals list", "tool list", "world list", "agent list", "stats", "audit"]
+    {
         let shown = shown(&home, 80, command);
         assert!(shown.lines().count() > 0, "{command}");
         // What is said below a table is prose.

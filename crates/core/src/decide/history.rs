@@ -78,17 +78,18 @@ impl Draft<'_> {
         &mut self,
         target: MessageRef,
         text: String,
+        user: Option<String>,
         by: String,
     ) -> Result<(), Rejection> {
         if text.trim().is_empty() {
             return Err(Rejection::EmptyMessage);
         }
         let named = self.check_recipients(&target.sender, target.recipients.as_deref())?;
-        self.delete_message(&target, by.clone())?;
+        self.delete_message(&target, by)?;
         let message = Message {
             id: MessageId::next(&mut self.ids),
             sender: Sender::Human,
-            user: Some(by),
+            user,
             text,
             parts: target.parts,
             reply_to: target.reply_to,

@@ -199,7 +199,7 @@ impl Stage {
             Step::Stop(agent) => Command::Stop { agent, by },
             Step::Retry(agent) => Command::RetryTurns { agent },
             Step::Edit { message, text } => {
-                Command::EditMessage { target: self.message(&message), text, by }
+                Command::EditMessage { target: self.message(&message), text, user: None, by }
             }
             Step::Delete(message) => Command::DeleteMessage { target: self.message(&message), by },
             Step::Revoke(grant) => {

@@ -355,7 +355,7 @@ impl Walk {
         let by = "human".to_owned();
         if edited {
             let text = format!("@ada message {}", self.commands);
-            self.accepted(Command::EditMessage { target, text, by });
+            self.accepted(Command::EditMessage { target, text, user: None, by });
             self.reference.cut();
             self.reference.posted(Who::Human, &[0], false);
         } else {

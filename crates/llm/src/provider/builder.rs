@@ -37,6 +37,7 @@ pub struct Builder {
     caps: Caps,
     whole_by_stream: bool,
     access_path: Option<String>,
+    unlisted: bool,
 }
 
 impl Builder {
@@ -61,6 +62,7 @@ impl Builder {
             caps: Caps::default(),
             whole_by_stream: false,
             access_path: None,
+            unlisted: false,
         }
     }
 
@@ -167,6 +169,12 @@ impl Builder {
         self
     }
 
+    /// Its models go by names that their users gave them, which stand in no list.
+    pub fn unlisted(mut self) -> Self {
+        self.unlisted = true;
+        self
+    }
+
     /// The connections to use. Providers should share one; without it this one makes its own.
     pub fn transport(mut self, transport: Transport) -> Self {
         self.transport = Some(transport);
@@ -217,6 +225,7 @@ impl Builder {
             caps: self.caps,
             whole_by_stream: self.whole_by_stream,
             access_path: self.access_path,
+            unlisted: self.unlisted,
         })))
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Url};
+use serde_json::Value;
 
 use super::Setup;
 use super::reply::Reply;
@@ -26,6 +27,8 @@ pub(super) struct Round<'a> {
     first_byte: Duration,
 }
 
+/// Bytes of a list of models.
+const LIST_CAP: usize = 16 * 1024 * 1024;
 /// How long the check of a key may take to be answered, whatever replies may.
 const ACCESS_LIMIT: Duration = Duration::from_secs(30);
 
@@ -88,6 +91,17 @@ impl<'a> Round<'a> {
     /// Whether there is a reply of success. Asked once: whoever checks a key wants to know now.
     pub async fn reach(&self) -> Result<(), Error> {
         let attempt = || async { self.arrive().await.map(|_| ()) };
+        Retry::never().run(&self.setup.name, attempt).await
+    }
+
+    /// A reply of success as JSON; none where it is something else. Asked once, as `reach`.
+    pub async fn fetch(&self) -> Result<Option<Value>, Error> {
+        let attempt = || async {
+            let (mut arrival, mask) = self.arrive().await?;
+            let body = arrival.body.whole(Vec::new(), LIST_CAP).await;
+            let body = body.map_err(|error| Failed::from(mask.error(self.setup.named(error))))?;
+            Ok(serde_json::from_slice(&body).ok())
+        };
         Retry::never().run(&self.setup.name, attempt).await
     }
 

@@ -168,19 +168,20 @@ impl Engine {
         posted(committed)
     }
 
-    /// Takes a human message and everything after it back, and posts a new text in its place.
+    /// Takes a human message and everything after it back, and posts a new text in its place. `user`: as a message is posted.
     pub async fn edit_message(
         &self,
         chat: &ChatId,
         message: &MessageId,
         text: &str,
+        user: Option<String>,
         by: &str,
     ) -> Result<Posted, Error> {
         let target = self.message_ref(chat, message).await?;
         let target = self.as_posted(chat, target).await?;
         let (text, by) = (text.to_owned(), by.to_owned());
-        let committed = self.input(chat, Command::EditMessage { target, text, by }, None).await?;
-        posted(committed)
+        let edit = Command::EditMessage { target, text, user, by };
+        posted(self.input(chat, edit, None).await?)
     }
 
     pub async fn delete_message(

@@ -38,7 +38,7 @@ async fn editing_a_message_takes_back_all_that_followed_and_posts_the_new_text(b
     stage.model.received(5).await;
 
     stage.model.push("ada", Answer::text("Ada two."));
-    let edited = stage.engine.edit_message(&stage.chat, &second, "@ada better", "eve").await;
+    let edited = stage.engine.edit_message(&stage.chat, &second, "@ada better", None, "eve").await;
     assert_eq!(edited.unwrap().message.text, "@ada better");
     stage.idle().await;
     thinking.add_permits(1);
@@ -98,7 +98,7 @@ async fn only_a_human_message_can_be_taken_back(backend: Backend) {
     stage.say("first").await;
     stage.idle().await;
     let answer = last_message(&stage).await;
-    let refused = stage.engine.edit_message(&stage.chat, &answer, "Two.", "eve").await;
+    let refused = stage.engine.edit_message(&stage.chat, &answer, "Two.", None, "eve").await;
     assert!(matches!(refused, Err(Error::Rejected(Rejection::NotHuman { .. }))), "{refused:?}");
     let refused = stage.engine.delete_message(&stage.chat, &answer, "eve").await;
     assert!(matches!(refused, Err(Error::Rejected(Rejection::NotHuman { .. }))), "{refused:?}");

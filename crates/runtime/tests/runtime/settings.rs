@@ -112,7 +112,7 @@ async fn what_does_not_exist_is_named(backend: Backend) {
         let world = engine.create_chat(&"nowhere".into(), None, "eve").await;
         assert!(matches!(&world, Err(Error::UnknownWorld(_))), "{world:?}");
         let message = "msg_0".into();
-        let edited = engine.edit_message(&stage.chat, &message, "x", "eve").await;
+        let edited = engine.edit_message(&stage.chat, &message, "x", None, "eve").await;
         assert!(matches!(&edited, Err(Error::UnknownMessage { .. })), "{edited:?}");
     }
     let posted = stage.engine.post(&stage.chat, NewMessage::human("  ")).await;

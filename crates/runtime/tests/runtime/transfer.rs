@@ -129,7 +129,11 @@ async fn lived_in(backend: Backend) -> Stage {
     stage.model.push("ada", call("long", "x"));
     let posted = stage.say("@ada long").await;
     stage.idle().await;
-    stage.engine.edit_message(&stage.chat, &posted.message.id, "@ada short", "eve").await.unwrap();
+    stage
+        .engine
+        .edit_message(&stage.chat, &posted.message.id, "@ada short", None, "eve")
+        .await
+        .unwrap();
     stage.idle().await;
     stage.model.push("ada", call("long", "x"));
     stage.say("@ada long again").await;

@@ -182,7 +182,7 @@ impl People {
         } else {
             self.posts += 1;
             let text = format!("@ada edited number {}.", self.posts);
-            engine.edit_message(chat, &message.id, &text, "eve").await.ok();
+            engine.edit_message(chat, &message.id, &text, None, "eve").await.ok();
         }
     }
 

@@ -299,7 +299,8 @@ async fn edit(
     Body(Edit { content }): Body<Edit>,
 ) -> Result<(StatusCode, Json<PostedMessage>), Problem> {
     check_size(&content, &[])?;
-    let posted = app.engine.edit_message(&chat.id, &path.id(), &content, &who.name).await?;
+    let posted =
+        app.engine.edit_message(&chat.id, &path.id(), &content, who.user(), &who.name).await?;
     Ok(accepted(&chat.id, &posted))
 }
 

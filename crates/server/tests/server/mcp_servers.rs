@@ -279,6 +279,12 @@ async fn a_key_that_is_kept_does_not_go_to_another_host_or_program() {
         .await
         .fails(422, "mcp_server_invalid")
         .says("`API_KEY`");
+    // An interpreter with other arguments, or in another folder, runs another program.
+    for (field, value) in [("args", json!(["y"])), ("cwd", json!("/tmp"))] {
+        let mut other = written("/no/such/program", "(set)");
+        other[field] = value;
+        stage.post(SERVERS, other).await.fails(422, "mcp_server_invalid").says("`API_KEY`");
+    }
     stage.post(SERVERS, written("/no/such/program", "(set)")).await.is(200);
     stage.engine.shutdown().await;
 }

@@ -1,7 +1,10 @@
 //! Tells one key from a text: letters that follow a key at once were not pressed one by one to answer something.
-//! Used by `run` for a key that would decide. Waits for a moment only, and loses nothing that came meanwhile.
+//! Used by `run` for a key that would decide, and for those that are there already when it draws. Waits for a moment only, and
+//! loses nothing that came meanwhile.
 
+use std::future::poll_fn;
 use std::io;
+use std::task::Poll;
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -28,6 +31,16 @@ pub async fn burst(
     Ok((letters, None))
 }
 
+/// What was typed and not taken yet. Asked in the task that draws, so that the keys that come later wake it.
+pub async fn ready(
+    keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
+) -> io::Result<Option<Event>> {
+    match poll_fn(|context| Poll::Ready(keys.poll_next_unpin(context))).await {
+        Poll::Ready(event) => event.transpose(),
+        Poll::Pending => Ok(None),
+    }
+}
+
 fn is_letter(key: KeyEvent) -> bool {
     let is_plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
     is_plain && key.kind == KeyEventKind::Press && matches!(key.code, KeyCode::Char(_))
@@ -51,6 +64,17 @@ mod tests {
         let (letters, after) = burst(first, &mut keys).await.unwrap();
         let letters = letters.iter().filter_map(|key| key.code.as_char()).collect();
         (letters, after)
+    }
+
+    #[tokio::test]
+    async fn all_that_was_typed_is_there_at_once_and_nothing_is_waited_for() {
+        let waiting = (0..500).map(|_| Ok(key(KeyCode::Char('x'))));
+        let mut keys = stream::iter(waiting).chain(stream::pending());
+        let mut taken = 0;
+        while ready(&mut keys).await.unwrap().is_some() {
+            taken += 1;
+        }
+        assert_eq!(taken, 500);
     }
 
     #[tokio::test]

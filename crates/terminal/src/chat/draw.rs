@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use agent_world_client::wire::{CallState, Doing};
 use agent_world_core::display::{reveal, reveal_line};
+use crossterm::event::KeyCode;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 use ratatui::text::{Line, Span};
@@ -51,13 +52,15 @@ impl State {
         };
         if !self.card.as_ref().is_some_and(is_same) {
             let lines = question.lines(number, total, width, self.theme);
-            self.card = Some(Card { id: id.clone(), number, total, width, lines });
+            let rows = rows(&lines, width);
+            self.card = Some(Card { id: id.clone(), number, total, width, lines, rows });
         }
         let fits = self.card.as_ref().is_none_or(|card| fits(card, self, size));
         if !fits && self.laid_out.insert(id) {
             let lines = self.card.as_ref().map(|card| card.lines.clone());
             self.put(lines.unwrap_or_default());
         }
+        self.cramp(is_cramped(self, size), now);
     }
 }
 
@@ -65,7 +68,33 @@ fn fits(card: &Card, state: &State, size: Size) -> bool {
     let keys = state.question().map(|(question, _)| question.prompt(size.width, state.theme));
     let draft = usize::from(composer_rows(state, size)) * usize::from(state.has_draft());
     let below = rows(&keys.unwrap_or_default(), size.width) + 2 + draft;
-    rows(&card.lines, size.width) + below <= usize::from(most(size))
+    card.rows + below <= usize::from(most(size))
+}
+
+/// Whether the keys of the question have no room on the screen.
+fn is_cramped(state: &State, size: Size) -> bool {
+    let Some((asked, keys)) = asked(state, size) else {
+        return false;
+    };
+    let status = 1;
+    rows(&asked, size.width) + rows(&keys, size.width) + status > usize::from(size.height)
+}
+
+/// What is asked, as far as there is room for it, and the keys that answer it.
+fn asked(state: &State, size: Size) -> Option<(Vec<Line<'static>>, Vec<Line<'static>>)> {
+    let (question, _) = state.question()?;
+    let card = state.card.as_ref()?;
+    let lines = match fits(card, state, size) {
+        true => card.lines.clone(),
+        false => {
+            let note = "  all of it is above; scroll back to read it";
+            let note = Line::styled(note, state.theme.quiet());
+            card.lines.first().cloned().into_iter().chain([note]).collect()
+        }
+    };
+    let beside = rows(&lines, size.width) + 2 + usize::from(state.waits() > 1);
+    let room = usize::from(most(size)).saturating_sub(beside);
+    Some((lines, question.prompt_within(room, size.width, state.theme)))
 }
 
 /// What is to be seen now.
@@ -151,15 +180,22 @@ fn rows(lines: &[Line<'static>], width: u16) -> usize {
 
 fn card(state: &State, size: Size, now: Instant) -> Option<Vec<Line<'static>>> {
     let (question, _) = state.question()?;
-    let card = state.card.as_ref()?;
     let theme = state.theme;
-    let mut lines = card.lines.clone();
-    if !fits(card, state, size) {
-        lines.truncate(1);
-        lines.push(Line::styled("  all of it is above; scroll back to read it", theme.quiet()));
-    }
+    let (mut lines, keys) = asked(state, size)?;
     let has_keys = state.focus(now) == Focus::Question;
     let is_decided = question.delivery().is_some();
+    if state.is_cramped() && !is_decided {
+        let goes_back = !question.is_choosing() || question.closes(KeyCode::Esc.into());
+        let instead = match (has_keys, goes_back) {
+            (false, _) => "",
+            (true, false) => " · l later",
+            (true, true) => " · Esc goes back",
+        };
+        let text = format!("enlarge the window to answer{instead}");
+        lines.truncate(1);
+        lines.push(Line::styled(text, theme.warning()));
+        return Some(lines);
+    }
     if state.has_draft() && !has_keys && !is_decided {
         lines.push(Line::from(vec![
             Span::styled("Tab", theme.key()),
@@ -168,9 +204,6 @@ fn card(state: &State, size: Size, now: Instant) -> Option<Vec<Line<'static>>> {
         ]));
         return Some(lines);
     }
-    let beside = rows(&lines, size.width) + 2 + usize::from(state.waits() > 1);
-    let room = usize::from(most(size)).saturating_sub(beside);
-    let keys = question.prompt_within(room, size.width, theme);
     // Keys are offered when they count.
     match is_decided || (has_keys && !question.is_fresh(now)) {
         true => lines.extend(keys),

@@ -314,32 +314,42 @@ fn header(said: &Said, theme: Theme) -> Line<'static> {
 }
 
 fn by_person(said: &Said, theme: Theme) -> Vec<Line<'static>> {
+    let short = shortened(said.text.trim_end(), true);
+    let left = left(short.left_out, theme);
+    person_says(said, &short.text, theme).into_iter().chain(left).collect()
+}
+
+fn person_says(said: &Said, text: &str, theme: Theme) -> Vec<Line<'static>> {
     let name = said.user.as_deref().map(reveal_line).unwrap_or_default();
     let prompt = format!("{name}> ");
-    let short = shortened(said.text.trim_end(), true);
-    let text = reveal(&short.text);
+    let text = reveal(text);
     let mut lines = text.lines().map(str::to_owned);
     let first =
         vec![Span::styled(prompt, theme.person()), Span::raw(lines.next().unwrap_or_default())];
     let rest = lines.map(|line| Line::from(format!("{INDENT}{line}")));
-    std::iter::once(Line::from(first)).chain(rest).chain(left(short.left_out, theme)).collect()
+    std::iter::once(Line::from(first)).chain(rest).collect()
 }
 
 /// A message of earlier, all of it quiet.
 fn before(said: &Said, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    let short = shortened(said.text.trim_end(), true);
     let mut lines: Vec<Line<'static>> = match is_person(said) {
-        true => by_person(said, theme),
+        true => person_says(said, &short.text, theme),
         false => {
-            let text = markdown::render(&shortened(&said.text, true).text, room(width), theme);
+            let text = markdown::render(&short.text, room(width), theme);
             std::iter::once(header(said, theme))
                 .chain(text.lines.into_iter().map(indented))
                 .collect()
         }
     };
     let left = lines.len().saturating_sub(EARLIER_LINES);
-    if left > 0 {
-        lines.truncate(EARLIER_LINES);
-        lines.push(aside(&format!("{} more", words::count(left, "line")), theme));
+    lines.truncate(EARLIER_LINES);
+    match words::amount(left, short.left_out) {
+        Some(left) if short.left_out > 0 => {
+            lines.push(aside(&format!("{left} more; {WHERE}"), theme));
+        }
+        Some(left) => lines.push(aside(&format!("{left} more"), theme)),
+        None => {}
     }
     lines.into_iter().map(|line| line.patch_style(theme.quiet())).collect()
 }
@@ -356,14 +366,13 @@ fn ended(block: &Block, most: usize, theme: Theme) -> Vec<Line<'static>> {
         Span::raw(format!(" {call} · ")),
         Span::styled(words::ended(block), style),
     ]);
-    let result = block.result.as_deref().unwrap_or_default();
-    let result = reveal(result.trim_end());
-    let count = result.lines().count();
+    let result = block.result.as_deref().unwrap_or_default().trim_end();
+    let left = result.lines().count().saturating_sub(most);
+    let left = words::left_of_result(block, left, result.lines().take(most));
+    let result = reveal(result);
     let shown =
         result.lines().take(most).map(|line| format!("{INDENT}{INDENT}{}", words::cut(line, 300)));
-    let left = count.saturating_sub(most);
-    let more = (left > 0)
-        .then(|| format!("{INDENT}{INDENT}… {} more (Ctrl-O shows)", words::count(left, "line")));
+    let more = left.map(|left| format!("{INDENT}{INDENT}… {left} more (Ctrl-O shows)"));
     let result = shown.chain(more).map(|line| Line::styled(line, theme.quiet()));
     std::iter::once(heading).chain(result).collect()
 }

@@ -1,10 +1,8 @@
 //! The loop of a conversation: takes keys, news and answers in, has requests carried out, and draws.
 //! Called by the `chat` command, which holds whatever answers. Waits for nothing but the next thing to happen.
 
-use std::future::poll_fn;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use agent_world_client::wire::{Chat, World};
@@ -16,7 +14,7 @@ use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
-use super::burst::burst;
+use super::burst::{burst, ready};
 use super::effect::{Effect, Told};
 use super::inline::Inline;
 use super::open::open;
@@ -28,6 +26,7 @@ use super::state::State;
 use crate::composer::{History, Kept};
 use crate::markdown;
 use crate::theme::Theme;
+use crate::unread::Unread;
 
 /// 30 frames in a second are enough for anybody.
 const FRAME: Duration = Duration::from_millis(33);
@@ -35,6 +34,8 @@ const FRAME: Duration = Duration::from_millis(33);
 const CLOCK: Duration = Duration::from_millis(250);
 /// How long requests that are on their way are waited for when the person leaves.
 const GOODBYE: Duration = Duration::from_secs(5);
+/// Keys that are taken before the screen is drawn again, however many there are.
+const AT_ONCE: usize = 1_024;
 /// News that are not taken yet. Who follows waits when it is full: nothing is lost.
 const AHEAD: usize = 256;
 
@@ -93,6 +94,7 @@ struct Loop {
     asides: JoinSet<Option<Told>>,
     order: Order,
     meanwhile: mpsc::Sender<Told>,
+    unread: Unread,
 }
 
 /// Holds a conversation until the person leaves.
@@ -129,6 +131,7 @@ pub async fn run(setup: Setup) -> Result<Ended> {
         asides,
         order: Order::default(),
         meanwhile,
+        unread: Unread::default(),
     };
     held.follow(opened.following.take());
     let left = held.hold(&mut screen, heard, told, &mut host).await;
@@ -155,13 +158,14 @@ impl Loop {
         loop {
             let pause = if is_due { FRAME } else { CLOCK };
             // Asked of the moment that is on the screen: what was to change after it has not changed there yet.
-            let redraws = is_due || self.state.is_restless(drawn);
+            let redraws = is_due || self.state.is_restless(drawn) || self.unread.is_looking();
             let effects = tokio::select! {
-                // In this order: what is due is drawn before the next key is read, and a key that was pressed is taken before
-                // what it was not meant for is heard.
+                // In this order: what is due is drawn as soon as all that was typed is taken, and a key that was pressed is
+                // taken before what it was not meant for is heard.
                 biased;
                 () = tokio::time::sleep_until((drawn + pause).into()), if redraws => {
                     let effects = self.type_ahead(&mut keys, screen).await?;
+                    self.unread.look_again();
                     drawn = Instant::now();
                     present(&mut self.state, screen, drawn)?;
                     is_due = !effects.is_empty();
@@ -221,22 +225,20 @@ impl Loop {
         false
     }
 
-    /// Takes the keys that were pressed before a question comes up: none of them was meant for it.
+    /// Takes the keys that are there already, so that many that come together are drawn once. None of those that were pressed
+    /// before a question comes up was meant for it.
     async fn type_ahead(
         &mut self,
         keys: &mut EventStream,
         screen: &mut Screen,
     ) -> Result<Vec<Effect>> {
         let mut effects = Vec::new();
-        while self.state.comes_up() {
-            // Asked in this task, so that the keys that come later wake it.
-            let next = poll_fn(|context| Poll::Ready(keys.poll_next_unpin(context))).await;
-            match next {
-                Poll::Ready(Some(event)) => {
-                    effects.extend(self.typed(event?, keys, screen).await?);
-                }
-                Poll::Ready(None) | Poll::Pending => break,
-            }
+        let mut taken = 0;
+        while (taken < AT_ONCE || self.state.comes_up())
+            && let Some(event) = ready(keys).await?
+        {
+            effects.extend(self.typed(event, keys, screen).await?);
+            taken += 1;
         }
         Ok(effects)
     }
@@ -249,6 +251,7 @@ impl Loop {
         screen: &mut Screen,
     ) -> Result<Vec<Effect>> {
         let now = Instant::now();
+        self.unread.heard(&event);
         let Event::Key(key) = event else {
             return self.take(event, screen);
         };
@@ -263,7 +266,9 @@ impl Loop {
                 Vec::new()
             }
         };
+        letters.iter().skip(1).for_each(|letter| self.unread.heard(&Event::Key(*letter)));
         if let Some(after) = after {
+            self.unread.heard(&after);
             effects.extend(self.take(after, screen)?);
         }
         Ok(effects)

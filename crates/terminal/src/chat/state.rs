@@ -70,6 +70,8 @@ pub struct State {
     on_screen: Option<String>,
     /// Whether the question is there to be read, or only about to be drawn.
     is_drawn: bool,
+    /// The window is too small for the keys of the question: nobody can answer it there.
+    is_cramped: bool,
     /// The person went to the question and left a message half written.
     answering: bool,
     /// Why the last key did nothing.
@@ -100,6 +102,8 @@ pub(super) struct Card {
     pub total: usize,
     pub width: u16,
     pub lines: Vec<Line<'static>>,
+    /// Rows that all of them take.
+    pub rows: usize,
 }
 
 impl State {
@@ -135,6 +139,7 @@ impl State {
             leaving: false,
             on_screen: None,
             is_drawn: false,
+            is_cramped: false,
             answering: false,
             untaken: None,
             permitted: HashMap::new(),

@@ -3,6 +3,7 @@
 mod asking;
 mod delivering;
 mod screens;
+mod sizes;
 mod steps;
 mod telling;
 

@@ -32,6 +32,32 @@ pub fn as_written(arguments: &Value) -> Value {
     read.filter(Value::is_object).unwrap_or_else(|| arguments.clone())
 }
 
+/// How much of something is not shown.
+pub fn amount(lines: usize, characters: usize) -> Option<String> {
+    match (lines, characters) {
+        (0, 0) => None,
+        (lines, 0) => Some(count(lines, "line")),
+        (0, characters) => Some(count(characters, "character")),
+        _ => Some(format!("{} and {}", count(lines, "line"), count(characters, "character"))),
+    }
+}
+
+/// How much of what a call gave back is not shown, when some lines of it are. Of a long result only the beginning and the end
+/// are known, and how many characters there are in all.
+pub fn left_of_result<'l>(
+    block: &Block,
+    lines: usize,
+    shown: impl Iterator<Item = &'l str>,
+) -> Option<String> {
+    let shown: usize = shown.map(|line| line.chars().count() + 1).sum();
+    match block.whole {
+        Some(whole) => {
+            amount(0, usize::try_from(whole).unwrap_or(usize::MAX).saturating_sub(shown))
+        }
+        None => amount(lines, 0),
+    }
+}
+
 /// How a call ended.
 pub fn ended(block: &Block) -> String {
     let name = match block.state {

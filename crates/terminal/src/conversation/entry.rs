@@ -65,6 +65,8 @@ pub struct Block {
     pub output: Tail,
     /// What the model was given; none while it runs.
     pub result: Option<String>,
+    /// Characters of all that it gave back, where the result is only its beginning and end.
+    pub whole: Option<u64>,
     pub duration_ms: Option<i64>,
     pub at: String,
     /// Grows with every change.
@@ -201,6 +203,7 @@ impl Block {
             approval: None,
             output: Tail::default(),
             result: None,
+            whole: None,
             duration_ms: None,
             at: at.to_owned(),
             version: 0,
@@ -219,6 +222,8 @@ impl Block {
         self.duration_ms = call.duration_ms;
         if call.result.is_some() {
             self.result.clone_from(&call.result);
+            let whole = call.more.get("result_whole").and_then(|whole| whole.get("characters"));
+            self.whole = whole.and_then(Value::as_u64);
         }
         if call.state.is_over() {
             self.output = Tail::default();

@@ -121,8 +121,6 @@ fn a_change_of_a_file() {
             ? 1 of 3 waiting · ada · edit_file · apr_1
               ada asks: Edit notes.md
               │ {
-              │   "new": "two",
-              │   "old": "one",
               │   "path": "notes.md"
               │ }
               │ --- a/notes.md
@@ -138,8 +136,6 @@ fn a_change_of_a_file() {
               apr_1
               ada asks: Edit notes.md
               │ {
-              │   "new": "two",
-              │   "old": "one",
               │   "path": "notes.md"
               │ }
               │ --- a/notes.md

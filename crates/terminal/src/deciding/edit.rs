@@ -12,8 +12,9 @@ use super::{Deciding, Outcome, Step, rules};
 
 /// Characters that a shell would give a meaning, which a program that is called without one is not given.
 const OF_SHELLS: &str = "|&;<>()$`*?[]{}!#\\";
-/// The tool whose argument `content` a whole diff shows, and how the places of a diff begin.
-const WRITES: &str = "write_file";
+/// The tools of which a whole diff shows what these arguments do, and how the places of a diff begin.
+const CHANGES: [(&str, &[&str]); 2] =
+    [("write_file", &["content"]), ("edit_file", &["old", "new"])];
 const HUNK: &str = "@@";
 
 impl Deciding {
@@ -135,14 +136,17 @@ fn words(line: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// The arguments without the content that the diff below them shows. None where it does not show all of it.
+/// The arguments without the texts that the diff below them shows. None where it does not show all of it.
 pub fn beside_diff(approval: &Approval) -> Option<String> {
-    let diff = approval.preview.as_deref().filter(|_| approval.tool == WRITES)?;
+    let (_, texts) = CHANGES.iter().find(|(tool, _)| approval.tool == *tool)?;
+    let diff = approval.preview.as_deref()?;
     if !rules::is_whole(approval) || !diff.lines().any(|line| line.starts_with(HUNK)) {
         return None;
     }
     let mut arguments: Value = serde_json::from_str(&approval.shown).ok()?;
-    arguments.as_object_mut()?.remove("content").filter(Value::is_string)?;
+    for text in *texts {
+        arguments.as_object_mut()?.remove(*text).filter(Value::is_string)?;
+    }
     Some(format!("{arguments:#}"))
 }
 

@@ -105,12 +105,19 @@ fn what_a_diff_shows_is_not_shown_twice() {
     let asked = approval(json!({"tool": "write_file", "shown": shown, "preview": diff}));
     let others = beside_diff(&asked).unwrap();
     assert!(others.contains("create_only") && !others.contains("content"), "{others}");
+    let shown_edit =
+        format!("{:#}", json!({"path": "a.txt", "old": "old", "new": "new", "all": true}));
+    let asked = approval(json!({"tool": "edit_file", "shown": shown_edit, "preview": diff}));
+    let others = beside_diff(&asked).unwrap();
+    assert_eq!(others, format!("{:#}", json!({"path": "a.txt", "all": true})));
     let cut = format!("{diff}\n(cut: 9 more lines of the diff are not shown)");
     for other in [
         json!({"tool": "write_file", "shown": shown, "preview": cut}),
         json!({"tool": "write_file", "shown": shown, "preview": "replaces a file of 9 bytes"}),
         json!({"tool": "elsewhere__write_file", "shown": shown, "preview": diff}),
         json!({"tool": "write_file", "shown": shown}),
+        json!({"tool": "edit_file", "shown": shown_edit, "preview": cut}),
+        json!({"tool": "edit_file", "shown": shown_edit, "preview": "there is no such text"}),
     ] {
         assert_eq!(beside_diff(&approval(other)), None, "all of it must be seen somewhere");
     }

@@ -1,17 +1,18 @@
 //! Text that a person types as part of an answer: one line, or JSON.
 //! Used by `deciding`. Never decides anything; shows hidden characters of what it holds.
 
-use agent_world_core::display::{reveal, without_hidden};
+use agent_world_core::display::without_hidden;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::Line;
 use ratatui_textarea::{CursorMove, TextArea};
 use serde_json::Value;
 
 use super::Outcome;
-use crate::markdown::{Break, Spans, wrap};
+use super::window::Window;
+use crate::markdown::Spans;
 use crate::theme::Theme;
 
-/// Lines of a long text that are shown around the cursor.
+/// Rows of a long text that are shown around the cursor.
 const WINDOW: usize = 15;
 
 /// Columns by which JSON is indented.
@@ -114,7 +115,7 @@ impl Input {
         self.draw_within(WINDOW, before, width, theme)
     }
 
-    /// As `draw`, with so many lines around the cursor at most.
+    /// As `draw`, in so many rows around the cursor at most, however long a line is. What is left out is counted.
     pub fn draw_within(
         &self,
         most: usize,
@@ -122,46 +123,11 @@ impl Input {
         width: u16,
         theme: Theme,
     ) -> Vec<Line<'static>> {
-        let window = most.clamp(1, WINDOW);
-        let cursor = self.area.cursor();
-        let (row, column) = (cursor.0, cursor.1);
-        let lines = self.area.lines();
-        let from = row.saturating_sub(window / 2).min(lines.len().saturating_sub(window));
-        let until = (from + window).min(lines.len());
-        let first: Spans = vec![(before.to_owned(), theme.question())];
-        let rest: Spans = vec![(" ".repeat(before.chars().count().min(4)), theme.plain())];
-        let mut drawn = Vec::new();
-        let left_out = |count: usize, place: &str| {
-            Line::styled(format!("  … {count} more {place}"), theme.quiet())
-        };
-        if from > 0 {
-            drawn.push(left_out(from, "above"));
-        }
-        for (at, line) in lines.iter().enumerate().take(until).skip(from) {
-            let text = match at == row {
-                true => with_cursor(line, column, theme),
-                false => vec![(reveal(line).into_owned(), theme.plain())],
-            };
-            let first = if at == 0 { &first } else { &rest };
-            drawn.extend(wrap(&text, width, first, &rest, Break::Anywhere));
-        }
-        if until < lines.len() {
-            drawn.push(left_out(lines.len() - until, "below"));
-        }
-        drawn
+        let prompt: Spans = vec![(before.to_owned(), theme.question())];
+        let indent: Spans = vec![(" ".repeat(before.chars().count().min(4)), theme.plain())];
+        let window = Window { rows: most.clamp(1, WINDOW), width, prompt, indent, theme };
+        window.draw(self.area.lines(), (self.area.cursor().0, self.area.cursor().1))
     }
-}
-
-fn with_cursor(line: &str, column: usize, theme: Theme) -> Spans {
-    let start: String = line.chars().take(column).collect();
-    let under: String = line.chars().skip(column).take(1).collect();
-    let end: String = line.chars().skip(column + 1).collect();
-    let under = if under.is_empty() { " ".to_owned() } else { reveal(&under).into_owned() };
-    vec![
-        (reveal(&start).into_owned(), theme.plain()),
-        (under, theme.selected()),
-        (reveal(&end).into_owned(), theme.plain()),
-    ]
 }
 
 // As JSON writes them, so that they can be seen and stay what they are.

@@ -1,5 +1,5 @@
 //! Opens chats, makes them, and posts to them: the part of the state that is about one chat.
-//! Called by `update` and by keys. Keeps few chats, the ones that were opened last.
+//! Called by `update` and by keys. Keeps few chats, the ones that were opened last and those with messages on their way.
 
 use agent_world_client::wire::{Chat, World};
 
@@ -50,8 +50,11 @@ impl State {
             self.transcripts.push(transcript);
             return Vec::new();
         }
-        if self.transcripts.len() >= KEPT {
-            self.transcripts.remove(0);
+        // What is not stored yet exists only here.
+        let is_stored = |known: &Transcript| known.sending().is_empty();
+        let oldest = self.transcripts.iter().position(is_stored);
+        if let Some(oldest) = oldest.filter(|_| self.transcripts.len() >= KEPT) {
+            self.transcripts.remove(oldest);
         }
         let transcript = Transcript::opening(world, chat, self.theme);
         let effect = transcript.load_effect(self.notices_after());

@@ -14,8 +14,6 @@ use crate::theme::Theme;
 
 /// Rows it grows to, the candidates of a completion among them.
 const ROWS: u16 = 8;
-/// Chats whose unsent text is kept.
-const KEPT: usize = 100;
 
 #[derive(Debug)]
 pub struct Composer {
@@ -42,7 +40,7 @@ impl Composer {
         if left.is_none() && !self.drafts.contains_key(&self.chat) {
             return;
         }
-        if !text.trim().is_empty() && self.drafts.len() < KEPT {
+        if !text.trim().is_empty() {
             self.drafts.insert(left, text);
         }
         let text = self.drafts.remove(&self.chat).unwrap_or_default();

@@ -259,20 +259,19 @@ struct ResultPiece {
     next: Option<u64>,
 }
 
-/// What happened in a world after an event, a page at a time.
+/// What happened in a world after an event, a page at a time, as long as the server says that there is more. A page may be
+/// short, or empty, before the last.
 async fn events(client: &Client, world: &str, after: u64) -> Result<Vec<Value>> {
     let mut all: Vec<Value> = Vec::new();
-    let mut after = after;
+    let mut after = after.to_string();
     loop {
         let path = Path::new("/api/worlds").then(world).then("events");
-        let path = path.with("after", after.to_string()).with("limit", EVENTS.to_string());
+        let path = path.with("after", &after).with("limit", EVENTS.to_string());
         let page: Page<Value> = insist(|| client.get(path.clone())).await?;
-        let is_last = page.data.len() < EVENTS;
-        let last = page.data.last().and_then(|event| event.get("seq")).and_then(Value::as_u64);
         all.extend(page.data);
-        match last {
-            Some(last) if !is_last && last > after => after = last,
-            _ => return Ok(all),
+        match page.next.filter(|next| *next != after) {
+            Some(next) => after = next,
+            None => return Ok(all),
         }
     }
 }
@@ -326,3 +325,7 @@ mod policy_tests;
 #[cfg(test)]
 #[path = "effects/order_tests.rs"]
 mod order_tests;
+
+#[cfg(test)]
+#[path = "effects/log_tests.rs"]
+mod log_tests;

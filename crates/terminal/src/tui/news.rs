@@ -15,7 +15,10 @@ impl State {
         self.connection = Connection::Connected;
         (self.known, self.is_stale) = (known, true);
         let open = self.open.clone();
-        self.transcripts.retain(|transcript| Some(transcript.chat()) == open.as_deref());
+        // What is not stored yet exists only here.
+        self.transcripts.retain(|transcript| {
+            Some(transcript.chat()) == open.as_deref() || !transcript.sending().is_empty()
+        });
         let mut effects = vec![Effect::LoadWorlds, Effect::LoadApprovals];
         let after = self.notices_after();
         effects.extend(self.transcripts.iter_mut().map(|open| open.load_again(after)));

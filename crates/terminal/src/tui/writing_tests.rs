@@ -45,6 +45,47 @@ fn what_could_not_be_sent_comes_back_to_its_own_chat() {
 }
 
 #[test]
+fn what_was_begun_stays_however_many_chats_are_opened() {
+    let mut stage = Stage::at_work(WIDE);
+    let chats: Vec<_> = (0..150)
+        .map(|number| chat(&format!("chat_x{number}"), "demo", "Another", "2026-11-16T10:00:00Z"))
+        .collect();
+    for chat in chats.clone() {
+        stage.tell(Message::Chat(Box::new(chat)));
+    }
+    for chat in &chats {
+        stage.state.open(&chat.id);
+        stage.tell(Message::Resized);
+        stage.state.focus = Focus::Composer;
+        stage.type_in(&format!("for {}", chat.id));
+    }
+    for chat in &chats {
+        stage.state.open(&chat.id);
+        stage.tell(Message::Resized);
+        stage.shows(&format!("> for {}", chat.id));
+    }
+}
+
+#[test]
+fn what_is_on_its_way_comes_back_however_many_chats_were_opened_and_connections_lost() {
+    let mut stage = Stage::at_work(WIDE);
+    stage.type_in("too long");
+    stage.press("enter");
+    for number in 0..5 {
+        let id = format!("chat_x{number}");
+        stage.tell(Message::Chat(Box::new(chat(&id, "demo", "Another", "2026-11-16T10:00:00Z"))));
+        stage.state.open(&id);
+    }
+    stage.tell(Message::Following(1_600));
+    assert_eq!(stage.state.unsent(), 1);
+    let why = "the text is too long".to_owned();
+    stage.tell(Message::NotPosted { key: "tui-n-1".to_owned(), why });
+    stage.state.open("chat_1");
+    stage.tell(Message::Resized);
+    stage.shows("> too long");
+}
+
+#[test]
 fn control_u_clears_to_the_start_of_the_line() {
     let mut stage = Stage::first_start(NARROW);
     stage.type_in("one");

@@ -132,7 +132,7 @@ async fn history(cast: &Cast) {
     let stage = &cast.stage;
     let first = stage.say("a question").await.message.id;
     stage.idle().await;
-    let second = stage.engine.edit_message(&stage.chat, &first, "a better one", "eve").await;
+    let second = stage.engine.edit_message(&stage.chat, &first, "a better one", None, "eve").await;
     let second: MessageId = second.unwrap().message.id;
     stage.idle().await;
     let fork = stage.engine.fork(&stage.chat, &second, "eve").await.unwrap();

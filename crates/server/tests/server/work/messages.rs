@@ -136,6 +136,7 @@ async fn editing_takes_back_what_followed_and_goes_on_from_there() {
     stage.model.push("ada", Answer::text("New answer."));
     let place = stage.at(&format!("messages/{}", id(&first)));
     let edited = stage.human.put(&place, json!({"content": "new question"})).await.ok(202);
+    assert_eq!(edited["message"]["user"], first["user"], "nobody has a name here");
     assert_eq!(edited["message"]["content"], "new question");
     assert_ne!(edited["message"]["id"], first["id"]);
     stage.idle().await;

@@ -95,6 +95,21 @@ impl State {
         }
     }
 
+    pub fn is_cramped(&self) -> bool {
+        self.is_cramped
+    }
+
+    /// Whether the next picture has room for the keys of its question. One that gets it can be answered when it was read.
+    pub fn cramp(&mut self, is_cramped: bool, now: Instant) {
+        let was_cramped = std::mem::replace(&mut self.is_cramped, is_cramped);
+        if was_cramped && !is_cramped {
+            self.is_drawn = false;
+            if let Some(question) = self.waiting.shown_mut() {
+                question.shown_again(now);
+            }
+        }
+    }
+
     /// Something changes with time alone: the screen is to be drawn again soon.
     pub fn is_restless(&self, now: Instant) -> bool {
         let question = self.question().map(|(question, _)| question);
@@ -143,6 +158,15 @@ impl State {
         if begins && !has_draft {
             self.untaken = None;
             return self.write(key, now);
+        }
+        let leaves = match key.code {
+            KeyCode::Char('l' | '?') => question.is_choosing(),
+            code => code == KeyCode::Esc,
+        };
+        if self.is_cramped && !leaves {
+            let is_choosing = question.is_choosing();
+            self.untaken = None;
+            return if is_choosing && self.steps(key) { self.went(now) } else { Vec::new() };
         }
         let is_early = !question.is_typing() && (!is_seen || question.is_unread(now));
         let outcome = match is_seen {
@@ -204,6 +228,7 @@ impl State {
         };
         let question = self.question().map(|(question, _)| question);
         self.focus(now) == Focus::Question
+            && !self.is_cramped
             && question.is_some_and(|one| is_seen(one) && one.would_decide(key, now))
     }
 

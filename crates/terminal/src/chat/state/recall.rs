@@ -73,12 +73,12 @@ fn whole(block: &Block, theme: Theme) -> Vec<Line<'static>> {
     ])];
     let arguments = format!("{:#}", mask_secrets(&words::as_written(&block.arguments)));
     lines.push(Line::styled("  called with", theme.quiet()));
-    lines.extend(quoted(&arguments, theme));
+    lines.extend(quoted(&arguments, None, theme));
     match block.result.as_deref().map(str::trim_end).unwrap_or_default() {
         "" => lines.push(Line::styled("  it gave nothing back", theme.quiet())),
         result => {
             lines.push(Line::styled("  it gave back", theme.quiet()));
-            lines.extend(quoted(result, theme));
+            lines.extend(quoted(result, Some(block), theme));
         }
     }
     lines
@@ -87,24 +87,20 @@ fn whole(block: &Block, theme: Theme) -> Vec<Line<'static>> {
 fn thoughts(said: &Said, theme: Theme) -> Vec<Line<'static>> {
     let name = Span::styled(reveal_line(&said.sender).into_owned(), theme.agent(&said.sender));
     let mut lines = vec![Line::from(vec![name, Span::styled(" thought", theme.quiet())])];
-    lines.extend(quoted(said.reasoning.trim(), theme));
+    lines.extend(quoted(said.reasoning.trim(), None, theme));
     lines
 }
 
-/// What somebody else wrote, every line of it marked.
-fn quoted(text: &str, theme: Theme) -> Vec<Line<'static>> {
+/// What somebody else wrote, every line of it marked. `of`: the call whose result it is.
+fn quoted(text: &str, of: Option<&Block>, theme: Theme) -> Vec<Line<'static>> {
     let short = shortened(text, true);
+    let lines = short.text.lines().count().saturating_sub(LINES);
+    let left = match of.filter(|block| block.whole.is_some()) {
+        Some(block) => words::left_of_result(block, lines, short.text.lines().take(LINES)),
+        None => words::amount(lines, short.left_out),
+    };
     let text = reveal(&short.text);
-    let count = text.lines().count();
     let shown = text.lines().take(LINES).map(|line| format!("  │ {}", words::cut(line, LINE)));
-    let mut lines: Vec<Line<'static>> =
-        shown.map(|line| Line::styled(line, theme.quiet())).collect();
-    if count > LINES || short.left_out > 0 {
-        let left = match count.saturating_sub(LINES) {
-            0 => format!("{} characters", short.left_out),
-            left => words::count(left, "line"),
-        };
-        lines.push(Line::styled(format!("  … {left} more; {WHERE}"), theme.quiet()));
-    }
-    lines
+    let more = left.map(|left| format!("  … {left} more; {WHERE}"));
+    shown.chain(more).map(|line| Line::styled(line, theme.quiet())).collect()
 }

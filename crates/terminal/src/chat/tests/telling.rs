@@ -178,3 +178,28 @@ fn what_tools_did_before_is_told_with_what_was_said() {
     "#]]
     .assert_eq(&entered_again().seen());
 }
+
+#[test]
+fn of_a_result_that_is_stored_elsewhere_all_that_is_missing_is_counted() {
+    let mut stage = stage(80, 24);
+    let result: String = (1..=8).map(|line| format!("line {line}\n")).collect();
+    let more = json!({"result": result, "result_whole": {"characters": 200_000, "bytes": 200_000}});
+    stage.call("call_1", "completed", &more);
+    let shown = "line 1\n".len() * 5;
+    let left = format!("… {} characters more (Ctrl-O shows)", 200_000 - shown);
+    assert!(stage.seen().contains(&left), "{}", stage.seen());
+    stage.control('o');
+    let left = format!("… {} characters more; `agent-world tui` shows all", 200_000 - result.len());
+    assert!(stage.seen().contains(&left), "{}", stage.seen());
+}
+
+#[test]
+fn of_a_long_message_of_earlier_all_that_is_missing_is_counted() {
+    let mut stage = stage(80, 24);
+    let text = format!("{}\n{}", "x".repeat(5_000), "line\n".repeat(20));
+    stage.message("msg_1", "human", text.trim_end());
+    let theme = stage.state.theme;
+    let lines = crate::chat::flow::Flow::default().enter(&stage.state.conversation, 10, 80, theme);
+    let last = lines.last().unwrap().to_string();
+    assert_eq!(last, "  (9 lines and 1000 characters more; `agent-world tui` shows all of it)");
+}
