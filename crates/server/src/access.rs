@@ -22,7 +22,7 @@ pub(crate) use identify::{Identity, identify};
 pub use register::Clock;
 pub(crate) use register::{Pass, Register};
 pub(crate) use routes::routes;
-pub(crate) use sessions::Sessions;
+pub(crate) use sessions::{COOKIE as SESSION_COOKIE, Sessions};
 pub(crate) use signing_in::PATH as SESSION;
 
 /// What a token's holder may do; each role may do what those before it may.

@@ -10,19 +10,25 @@ use axum::Router;
 use axum::http::{HeaderName, header};
 use axum::response::Html;
 use axum::routing::get;
-use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn, PathItem};
+use utoipa::openapi::schema::{Object, Type};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::tag::Tag;
-use utoipa::openapi::{Content, OpenApi as Document, Ref, RefOr, Response, Server};
+use utoipa::openapi::{Content, OpenApi as Document, Ref, RefOr, Required, Response, Server};
 use utoipa::{Modify, OpenApi};
 
-use crate::access::SESSION;
+use crate::access::{SESSION, SESSION_COOKIE};
 use crate::app::App;
 use crate::problem::Problem;
 
 /// Nothing from elsewhere, no script at all, and no frame around it.
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
+
+/// What requests with a session's cookie carry when they change something.
+const CSRF: &str = "X-CSRF-Token";
 
 #[derive(OpenApi)]
 #[openapi(
@@ -53,6 +59,13 @@ impl Modify for Frame {
         );
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("bearer", SecurityScheme::Http(bearer));
+        let about = format!(
+            "What a browser has after it signed in at `POST {SESSION}`; it stands for a token and its role. Requests with \
+             it that change something carry the session's `csrf` as `{CSRF}`, else they are refused with \
+             `csrf_token_missing`."
+        );
+        let cookie = ApiKeyValue::with_description(SESSION_COOKIE.to_owned(), about);
+        components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }
 }
 
@@ -135,7 +148,14 @@ fn complete_operation(method: &str, path: &str, operation: &mut Operation) {
     let of_resources = path.starts_with("/api/") || path.starts_with("/v1/") || path == "/metrics";
     if of_resources && path != SESSION {
         let role = least_role(method, path);
-        operation.security = Some(vec![SecurityRequirement::new("bearer", [role])]);
+        let none: [&str; 0] = [];
+        operation.security = Some(vec![
+            SecurityRequirement::new("bearer", [role]),
+            SecurityRequirement::new("session", none),
+        ]);
+    }
+    if of_resources && method != "GET" && !(path == SESSION && method == "POST") {
+        operation.parameters.get_or_insert_default().push(RefOr::T(csrf()));
     }
     let asks = |place: &str| {
         let parameters = operation.parameters.iter().flatten();
@@ -179,6 +199,16 @@ fn complete_operation(method: &str, path: &str, operation: &mut Operation) {
             response.description = usual(status).to_owned();
         }
     }
+}
+
+/// What a browser's session adds to whatever is not only read.
+fn csrf() -> Parameter {
+    let mut header = Parameter::new(CSRF);
+    header.parameter_in = ParameterIn::Header;
+    header.required = Required::False;
+    header.description = Some("The session's `csrf`, where a browser's session is used".to_owned());
+    header.schema = Some(Object::with_type(Type::String).into());
+    header
 }
 
 /// An error, in the format of its part of the interface.

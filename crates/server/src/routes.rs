@@ -10,6 +10,7 @@ mod deciding;
 mod grants;
 mod mcp_servers;
 mod messages;
+mod models;
 mod place;
 mod policy;
 mod refusals;
@@ -41,6 +42,7 @@ fn settings() -> OpenApiRouter<Arc<App>> {
         .merge(agents::routes())
         .merge(policy::routes())
         .merge(tools::routes())
+        .merge(models::routes())
         .merge(mcp_servers::routes())
         .merge(statistics::routes())
         .merge(audit::routes())

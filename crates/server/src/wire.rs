@@ -11,6 +11,7 @@ mod decision;
 mod grant;
 mod mcp_server;
 mod message;
+mod model;
 mod page;
 mod patch;
 mod policy;
@@ -29,6 +30,7 @@ pub(crate) use decision::{Decide, OriginalCall, Reach, Settled, ToolResult, Verd
 pub(crate) use grant::Grant;
 pub(crate) use mcp_server::{AddedServers, McpServer, McpServersInput};
 pub(crate) use message::Message;
+pub(crate) use model::Model;
 pub(crate) use page::{BYTES, MOST, Page, Paging, STEP, limit, size};
 pub(crate) use patch::Patch;
 pub(crate) use policy::{Comparison, ComparisonInput, Difference, Policy, Trial, TrialInput};

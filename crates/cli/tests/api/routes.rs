@@ -78,6 +78,8 @@ const TOUR: &[Stop] = &[
     stop("PATCH /api/worlds/{world}/agents/{agent}", 200).sends(r#"{"temperature": 0.5}"#),
     stop("DELETE /api/worlds/{world}/agents/{agent}", 204),
     stop("GET /api/worlds/{world}/tools", 200),
+    stop("GET /api/models", 200),
+    stop("GET /api/models/{name}", 200),
     stop("GET /api/worlds/{world}/policy", 200),
     stop("PUT /api/worlds/{world}/policy", 200).sends(r#"{"preset": "ask", "rules": []}"#),
     stop("POST /api/worlds/{world}/policy/test", 200).sends(r#"{"tool": "shell_cmd", "arguments": {"command": "ls"}}"#),
@@ -245,7 +247,11 @@ async fn every_operation_of_the_document_answers() {
             .starts_with("text/html")
     );
 
-    let kept = BTreeMap::from([("server", json!("one")), ("client", json!("browser"))]);
+    let kept = BTreeMap::from([
+        ("server", json!("one")),
+        ("client", json!("browser")),
+        ("name", json!("openai%2Fscripted")),
+    ]);
     let mut tour = Tour { house, kept };
     for stop in TOUR {
         assert!(

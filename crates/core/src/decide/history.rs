@@ -81,7 +81,8 @@ impl Draft<'_> {
         user: Option<String>,
         by: String,
     ) -> Result<(), Rejection> {
-        if text.trim().is_empty() {
+        // Its images stay, and say something without a text, too.
+        if text.trim().is_empty() && target.parts.is_empty() {
             return Err(Rejection::EmptyMessage);
         }
         let named = self.check_recipients(&target.sender, target.recipients.as_deref())?;

@@ -14,7 +14,7 @@ use rand::distr::{Alphanumeric, SampleString as _};
 use super::tokens::{self, Fingerprint};
 use crate::problem::Problem;
 
-pub(super) const COOKIE: &str = "agent_world_session";
+pub(crate) const COOKIE: &str = "agent_world_session";
 pub(super) const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
 /// How long somebody stays signed in.
 const LASTS: Duration = Duration::from_secs(7 * 24 * 60 * 60);

@@ -39,7 +39,10 @@ pub(super) fn page(document: &Value) -> String {
     put(&mut main, &schemas(document));
     put(&mut menu, "<li><a href=\"#schemas\">schemas</a></li>");
     let about = paragraphs(text(document, "/info/description"));
-    let access = paragraphs(text(document, "/components/securitySchemes/bearer/description"));
+    let scheme = |name: &str| {
+        paragraphs(text(document, &format!("/components/securitySchemes/{name}/description")))
+    };
+    let access = scheme("bearer") + &scheme("session");
     let (version, title) = (escape(text(document, "/info/version")), escape(title));
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\

@@ -115,3 +115,20 @@ async fn a_change_of_an_agent_is_told_as_one() {
         .map(|action| json!({"entity": "agent", "action": action, "id": "bob"}));
     assert_eq!(told, expected.iter().collect::<Vec<_>>());
 }
+
+#[tokio::test]
+async fn whoever_chooses_a_model_is_told_what_it_can_do() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    let body = json!({"name": "Bob", "model": "scripted/bob"});
+    stage.post(AGENTS, body).await.is(201);
+    let stage = stage.seen_by(agent_world_server::Role::Viewer).await;
+    let listed = stage.get("/api/models").await.is(200).body;
+    let found: Vec<&str> =
+        listed["data"].as_array().unwrap().iter().filter_map(|one| one["id"].as_str()).collect();
+    assert!(found.contains(&"scripted/bob"), "{found:?}");
+    let one = stage.get("/api/models/scripted%2Fnobody%2Fknows").await.is(200).body;
+    assert_eq!((&one["id"], &one["vendor"]), (&json!("scripted/nobody/knows"), &json!("scripted")));
+    assert!(one["tools"].is_boolean() && one["vision"].is_boolean(), "{one}");
+    stage.get("/api/models/nobody%2Fx").await.fails(404, "model_not_found").says("nobody");
+}

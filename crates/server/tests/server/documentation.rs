@@ -149,6 +149,12 @@ fn every_operation_says_what_it_answers_to_whom_it_refuses() {
             // Whoever is to sign in has nothing to show yet.
             let asks = operation["security"][0]["bearer"].is_array();
             assert_eq!(asks, path != "/api/session", "{method} {path}");
+            assert_eq!(operation["security"][1]["session"].is_array(), asks, "{method} {path}");
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let guards = parameters.filter(|one| one["name"] == "X-CSRF-Token").count();
+            let changes =
+                method != "GET" && (method.as_str(), path.as_str()) != ("POST", "/api/session");
+            assert_eq!(guards, usize::from(changes), "{method} {path}");
         }
         if operation.get("requestBody").is_some() {
             ["400", "413", "415", "422"].into_iter().for_each(answers);
@@ -169,6 +175,11 @@ fn the_document_says_whose_it_is_and_every_reference_leads_somewhere() {
     assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(document["info"]["license"]["name"], "Apache-2.0 OR MIT");
     assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+    let session = &document["components"]["securitySchemes"]["session"];
+    let (kind, place) = (session["type"].as_str(), session["in"].as_str());
+    assert_eq!((kind, place), (Some("apiKey"), Some("cookie")));
+    assert_eq!(session["name"], "agent_world_session");
+    assert!(session["description"].as_str().unwrap().contains("X-CSRF-Token"));
     assert_eq!(document["servers"][0]["url"], "/");
     fn walk(value: &Value, document: &Value) {
         match value {

@@ -38,6 +38,8 @@ const LEAST: &str = "
     viewer    POST    /api/worlds/{}/policy/diff
     approver  DELETE  /api/worlds/{}/policy/rules/{}
     viewer    GET     /api/worlds/{}/tools
+    viewer    GET     /api/models
+    viewer    GET     /api/models/{}
     viewer    GET     /api/worlds/{}/stats
     viewer    GET     /api/stats
     admin     POST    /api/verify

@@ -40,6 +40,7 @@ test("rules are tried out before they are saved", async (context) => {
   await page.getByRole("tab", { name: "Policy" }).click();
   const verdict = page.locator(".verdict");
   await verdict.getByText("ask").waitFor();
+  await page.getByRole("button", { name: "JSON", exact: true }).click();
   await page
     .getByLabel("Rules, as a JSON list")
     .fill(

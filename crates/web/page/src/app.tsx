@@ -96,6 +96,7 @@ function View() {
   );
 }
 
+// Each has a key of its own: what was loaded for one view must not be shown as another.
 function view(now: Route) {
   switch (now.view) {
     case "home":
@@ -107,11 +108,11 @@ function view(now: Route) {
     case "chat":
       return <ChatView key={now.chat} world={now.world} chat={now.chat} message={now.message} />;
     case "worlds":
-      return <Lazy load={() => import("./worlds/list").then((found) => found.WorldsPage)} />;
+      return <Lazy key="worlds" load={() => import("./worlds/list").then((found) => found.WorldsPage)} />;
     case "settings":
       return (
         <Lazy
-          key={now.world}
+          key={`settings ${now.world}`}
           load={() => import("./worlds/settings").then((found) => found.SettingsPage)}
           with={{ world: now.world }}
         />
@@ -119,15 +120,15 @@ function view(now: Route) {
     case "history":
       return (
         <Lazy
-          key={now.world}
+          key={`history ${now.world}`}
           load={() => import("./history/page").then((found) => found.HistoryPage)}
           with={{ world: now.world }}
         />
       );
     case "audit":
-      return <Lazy load={() => import("./history/audit").then((found) => found.AuditPage)} />;
+      return <Lazy key="audit" load={() => import("./history/audit").then((found) => found.AuditPage)} />;
     case "stats":
-      return <Lazy load={() => import("./history/stats").then((found) => found.StatsPage)} />;
+      return <Lazy key="stats" load={() => import("./history/stats").then((found) => found.StatsPage)} />;
     default:
       return (
         <>

@@ -3,7 +3,9 @@
 import { render } from "preact";
 import { App } from "./app";
 import { startRouter } from "./router";
+import { showInbox } from "./inbox/panel";
 import { startColours } from "./state/kept";
+import { startNotices } from "./state/notices";
 import { startSession, sessionProblem } from "./state/session";
 import { problemText } from "./api/http";
 import { startTitle } from "./shell/title";
@@ -19,6 +21,7 @@ import "./styles/pages.css";
 startColours();
 startRouter();
 startTitle();
+startNotices(showInbox);
 startSession().catch((error: unknown) => {
   sessionProblem.value = problemText(error);
 });

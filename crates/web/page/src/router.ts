@@ -68,22 +68,38 @@ function decode(part: string): string {
 export const route = signal<Route>({ view: "home" });
 /** Asked before the page is left; false keeps it. */
 let mayLeave: (() => boolean) | undefined;
+/** The address of what is shown. */
+let here = "";
 
 export function guardLeaving(ask: (() => boolean) | undefined): void {
   mayLeave = ask;
 }
 
+/** Whether the view may be left; somebody may have been asked. */
+export function mayGo(): boolean {
+  return !mayLeave || mayLeave();
+}
+
 export function go(to: Route | string, how: "push" | "replace" = "push"): void {
   const address = typeof to === "string" ? to : href(to);
   if (address === location.pathname + location.search) return;
-  if (how === "push" && mayLeave && !mayLeave()) return;
+  if (how === "push" && !mayGo()) return;
   history[how === "push" ? "pushState" : "replaceState"](null, "", address);
+  here = location.href;
   route.value = parse(location.pathname);
 }
 
 export function startRouter(): void {
   route.value = parse(location.pathname);
+  here = location.href;
   addEventListener("popstate", () => {
+    const isOther = new URL(here).pathname !== location.pathname;
+    if (isOther && !mayGo()) {
+      // The browser has gone back already.
+      history.pushState(null, "", here);
+      return;
+    }
+    here = location.href;
     route.value = parse(location.pathname);
   });
   // Links are plain links: they can be opened in another tab, copied, and read aloud.

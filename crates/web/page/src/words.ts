@@ -15,6 +15,11 @@ export function revealLine(text: string): string {
   return reveal(text).replace(/\n/g, "\\n").replace(/\t/g, "\\t");
 }
 
+/** Prose on one line: its line breaks mean nothing there. */
+export function glimpse(text: string): string {
+  return reveal(text.replace(/\s+/g, " ").trim());
+}
+
 export function plural(number: number, thing: string, things = `${thing}s`): string {
   return `${number.toLocaleString("en")} ${number === 1 ? thing : things}`;
 }
@@ -35,6 +40,12 @@ export function age(at: string, now: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h`;
   return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** The same in a sentence. */
+export function ago(at: string, now: number): string {
+  const past = age(at, now);
+  return past === "now" ? "just now" : `${past} ago`;
 }
 
 export function clock(at: string): string {

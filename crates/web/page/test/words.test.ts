@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Agent } from "../src/api/types";
 import { addressed, begunMention, completions } from "../src/mentions";
-import { age, callLine, duration, reveal, revealLine } from "../src/words";
+import { age, callLine, duration, glimpse, reveal, revealLine } from "../src/words";
 
 const agent = (id: string, name = id): Agent => ({
   id,
@@ -34,6 +34,7 @@ test("what cannot be seen is made visible", () => {
   }
   assert.equal(reveal("a b\n\tc"), "a b\n\tc");
   assert.equal(revealLine("a\nb"), "a\\nb");
+  assert.equal(glimpse(" a:\n\n1. b\u202ec "), "a: 1. b\\u{202E}c");
 });
 
 test("mentions address only at the beginning of a line", () => {

@@ -157,6 +157,25 @@ async fn editing_takes_back_what_followed_and_goes_on_from_there() {
 }
 
 #[tokio::test]
+async fn images_stay_when_a_message_is_edited_also_without_a_text() {
+    let stage = Stage::open().await;
+    let image = json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"});
+    let body = json!({"content": [{"type": "input_text", "text": "look"}, image.clone()], "sender": "human"});
+    stage.model.push("ada", Answer::text("I see."));
+    let posted = stage.human.post(&stage.at("messages"), body).await.ok(202);
+    stage.idle().await;
+    let mut last = posted["message"].clone();
+    for text in ["look again", ""] {
+        stage.model.push("ada", Answer::text("I see."));
+        let place = stage.at(&format!("messages/{}", id(&last)));
+        last = stage.human.put(&place, json!({"content": text})).await.ok(202)["message"].clone();
+        stage.idle().await;
+        assert_eq!(last["content"], text);
+        assert_eq!(last["parts"][0]["image_url"], image["image_url"], "{last}");
+    }
+}
+
+#[tokio::test]
 async fn deleting_a_message_withdraws_what_it_led_to() {
     let stage = Stage::open().await;
     stage.model.push("ada", super::stage::acts(&["a"]));

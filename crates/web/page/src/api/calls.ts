@@ -40,12 +40,24 @@ export const worlds = {
       query: { as },
       once: true,
     }),
-  models: async () => {
-    const found = await ask<{ data: { id: string }[] }>("/v1/models");
-    return found.data.map((model) => model.id).filter((id) => !id.startsWith("world:"));
-  },
+  models: () => all<Model>(path("models")),
+  /** What a model can do, used by anybody or not. */
+  model: (name: string, signal?: AbortSignal) => ask<Model>(path("models", name), signal ? { signal } : {}),
   tools: (world: string) => all<Tool>(path("worlds", world, "tools")),
 };
+
+export interface Model {
+  id: string;
+  vendor: string;
+  is_known: boolean;
+  tools: boolean;
+  vision: boolean;
+  reasoning: boolean;
+  json_schema: boolean;
+  temperature: boolean;
+  context_window?: number | null;
+  max_output_tokens?: number | null;
+}
 
 export interface Tool {
   name: string;

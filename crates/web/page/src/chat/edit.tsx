@@ -6,6 +6,7 @@ import type { Said } from "../state/conversation";
 import type { OpenChat } from "../state/open";
 import { attempt } from "../state/toasts";
 import { grow } from "./grow";
+import { Images } from "./images";
 
 export function Edit({ said, chat, done }: { said: Said; chat: OpenChat; done: () => void }) {
   const [text, setText] = useState(said.text);
@@ -16,8 +17,10 @@ export function Edit({ said, chat, done }: { said: Said; chat: OpenChat; done: (
     place.current?.setSelectionRange(text.length, text.length);
     if (place.current) grow(place.current);
   }, []);
+  const hasImages = said.parts.length > 0;
+  const canSend = !isBusy && (text.trim() !== "" || hasImages);
   const send = async () => {
-    if (!text.trim()) return;
+    if (!canSend) return;
     setBusy(true);
     const worked = await attempt(() => calls.edit(chat.world, chat.chat, said.id, text));
     setBusy(false);
@@ -48,14 +51,15 @@ export function Edit({ said, chat, done }: { said: Said; chat: OpenChat; done: (
           }
         }}
       />
+      <Images parts={said.parts} />
       <div class="row end">
         <span class="soft small-text grow">
-          What was said after it will be removed.{said.parts.length > 0 && " Its images are not sent again."}
+          What was said after it will be removed.{hasImages && " Its images are sent again."}
         </span>
         <button type="button" class="button small" onClick={done}>
           Cancel
         </button>
-        <button type="submit" class="button primary small" disabled={isBusy || !text.trim()}>
+        <button type="submit" class="button primary small" disabled={!canSend}>
           Send
         </button>
       </div>

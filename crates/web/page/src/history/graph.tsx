@@ -3,6 +3,7 @@
 import type { Agent, Call, Message, News } from "../api/types";
 import { addressed } from "../mentions";
 import { hue } from "../words";
+import { REQUEST } from "./fold";
 
 interface Edge {
   from: string;
@@ -18,7 +19,7 @@ interface Node {
 }
 
 /** Counts messages between people and agents, and calls of tools. */
-export function edges(events: readonly News[], agents: readonly Agent[]): Edge[] {
+export function edges(events: readonly News[], agents: readonly Agent[], main: string | null): Edge[] {
   const counts = new Map<string, Edge>();
   const add = (from: string, to: string) => {
     const key = `${from}\n${to}`;
@@ -32,17 +33,18 @@ export function edges(events: readonly News[], agents: readonly Agent[]): Edge[]
     if (news.type === "message") {
       const message = news.data as Message;
       if (message.role === "tool" || message.role === "system") continue;
+      if (message.tool_calls?.some((call) => call.function.name === REQUEST)) continue;
       const from = message.role === "user" ? "human" : message.sender;
       senders.set(message.id, from);
-      const to = addressed(message.content, agents);
-      if (message.content) for (const agent of to) if (agent !== from) add(from, agent);
+      const named = addressed(message.content, agents);
+      // Whoever names nobody speaks to the main agent, or to all of them.
+      const everybody = main === null ? agents.map((agent) => agent.id) : [main];
+      const to = named.length === 0 && from === "human" ? everybody : named;
+      for (const agent of to) if (agent !== from) add(from, agent);
       // An agent that answers a person speaks to that person.
       if (to.length === 0 && message.reply_to && message.content && from !== "human") {
         const asked = senders.get(message.reply_to);
-        if (asked && asked !== from) {
-          add(from, asked);
-          if (asked === "human" && !counts.has(`human\n${from}`)) add("human", from);
-        }
+        if (asked && asked !== from) add(from, asked);
       }
     } else if (news.type === "tool" && !("phase" in news.data)) {
       const call = news.data as Call;
@@ -57,8 +59,14 @@ export function edges(events: readonly News[], agents: readonly Agent[]): Edge[]
 const WIDTH = 760;
 const ROW = 64;
 
-export function Graph({ events, agents }: { events: readonly News[]; agents: readonly Agent[] }) {
-  const all = edges(events, agents);
+interface Props {
+  events: readonly News[];
+  agents: readonly Agent[];
+  main: string | null;
+}
+
+export function Graph({ events, agents, main }: Props) {
+  const all = edges(events, agents, main);
   if (all.length === 0) return <p class="soft pad">Nobody has called anybody yet.</p>;
   const nodes = place(all);
   const find = new Map(nodes.map((node) => [node.id, node]));
@@ -88,15 +96,8 @@ export function Graph({ events, agents }: { events: readonly News[]; agents: rea
             return from && to ? <Line key={edge.from + edge.to} edge={edge} from={from} to={to} most={most} /> : null;
           })}
           {nodes.map((node) => (
-            <g key={node.id} class={`node node-${node.kind}`}>
-              <rect
-                x={node.x - 70}
-                y={node.y - 17}
-                width="140"
-                height="34"
-                rx="17"
-                class={node.kind === "agent" ? `fill-${hue(node.id.toLowerCase())}` : ""}
-              />
+            <g key={node.id} class={`node node-${node.kind} hue-${hue(node.id.toLowerCase())}`}>
+              <rect x={node.x - 70} y={node.y - 17} width="140" height="34" rx="17" />
               <text x={node.x} y={node.y + 5} text-anchor="middle">
                 {short(node.id)}
               </text>

@@ -1,113 +1,95 @@
 // Looking back at a world: what happened in order, and who spoke to whom.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask, path, problemText } from "../api/http";
-import type { News, Page } from "../api/types";
-import { listen } from "../state/news";
 import { chats, wantChats, worldById } from "../state/worlds";
 import { TopBar } from "../shell/top-bar";
 import { Failure, Loading } from "../ui/parts";
 import { Tabs } from "../ui/tabs";
+import { fullTime, plural } from "../words";
+import { useEvents, type Looking } from "./events";
+import { fits, fold, STATES, type Kind } from "./fold";
 import { Graph } from "./graph";
 import { Timeline } from "./timeline";
 
 const TABS = ["Timeline", "Who called whom"] as const;
-const KINDS = ["message", "tool", "approval", "stream", "system", "crud"] as const;
-const FIRST = ["message", "tool", "approval", "system", "crud"];
-const PAGE = 1_000;
-/** Events that are kept for looking at. */
-const MOST = 20_000;
+const KINDS: [Kind, string][] = [
+  ["message", "Messages"],
+  ["call", "Calls"],
+  ["reply", "Model calls"],
+  ["notice", "Notices"],
+  ["change", "Changes"],
+];
+const FIRST: Kind[] = ["message", "call", "notice", "change"];
 
 export function HistoryPage({ world: id }: { world: string }) {
   const [tab, setTab] = useState<(typeof TABS)[number]>("Timeline");
-  const [kinds, setKinds] = useState<ReadonlySet<string>>(new Set(FIRST));
-  const [chat, setChat] = useState("");
-  const [agent, setAgent] = useState("");
-  const [events, setEvents] = useState<News[] | null>(null);
-  const [isWhole, setWhole] = useState(true);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [kinds, setKinds] = useState<ReadonlySet<Kind>>(new Set(FIRST));
+  const [filter, setFilter] = useState({ chat: "", agent: "", tool: "", state: "" });
+  const looking = useEvents(id);
+  const { events } = looking;
   const world = worldById.value.get(id);
   useEffect(() => wantChats(id), [id]);
 
-  useEffect(() => {
-    let isCurrent = true;
-    const heard: News[] = [];
-    const stop = listen((news) => {
-      if (news.world_id !== id || news.seq === undefined) return;
-      heard.push(news);
-      setEvents((known) => (known ? [...known, news] : known));
-    });
-    const load = async () => {
-      const found: News[] = [];
-      let after: string | undefined;
-      do {
-        const page: Page<News> = await ask(path("worlds", id, "events"), {
-          query: { limit: PAGE, after, types: "message,tool,approval,stream,system,crud" },
-        });
-        found.push(...page.data);
-        after = page.next ?? undefined;
-      } while (after !== undefined && found.length < MOST && isCurrent);
-      if (!isCurrent) return;
-      setWhole(after === undefined);
-      const last = found[found.length - 1]?.seq ?? 0;
-      setEvents([...found, ...heard.filter((news) => (news.seq ?? 0) > last)]);
-    };
-    load().catch((error: unknown) => setProblem(problemText(error)));
-    return () => {
-      isCurrent = false;
-      stop();
-    };
-  }, [id]);
-
-  const shown = useMemo(
-    () =>
-      (events ?? []).filter(
-        (news) => kinds.has(news.type) && (!chat || news.chat_id === chat) && (!agent || agentOf(news) === agent),
-      ),
-    [events, kinds, chat, agent],
-  );
-  const toggle = (kind: string) => {
+  const known = chats.value[id];
+  const all = useMemo(() => {
+    const title = (chat: string) => known?.find((one) => one.id === chat)?.title;
+    return fold(events ?? [], (entity, name) => (entity === "chat" && title(name)) || name);
+  }, [events, known]);
+  const shown = useMemo(() => all.filter((one) => fits(one, { ...filter, kinds })), [all, kinds, filter]);
+  const tools = useMemo(() => [...new Set(all.flatMap((one) => one.tool ?? []))].sort(), [all]);
+  const put = (change: Partial<typeof filter>) => setFilter({ ...filter, ...change });
+  const toggle = (kind: Kind) => {
     const next = new Set(kinds);
     if (!next.delete(kind)) next.add(kind);
     setKinds(next);
   };
-  const inChat = useMemo(() => (events ?? []).filter((news) => !chat || news.chat_id === chat), [events, chat]);
+  const inChat = useMemo(
+    () => (events ?? []).filter((news) => !filter.chat || news.chat_id === filter.chat),
+    [events, filter.chat],
+  );
+  const isTimeline = tab === "Timeline";
   return (
     <>
       <TopBar title={`History of ${world?.name ?? id}`} world={id} />
       <div class="view-scroll">
         <div class="column">
-          <div class="filters">
-            <label class="field">
-              <span>Chat</span>
-              <select value={chat} onChange={(event) => setChat(event.currentTarget.value)}>
-                <option value="">All</option>
-                {chats.value[id]?.map((one) => (
-                  <option key={one.id} value={one.id}>
-                    {one.title}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <label class="field">
-              <span>Agent</span>
-              <select value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
-                <option value="">All</option>
-                {world?.agents.map((one) => (
-                  <option key={one.id} value={one.id}>
-                    {one.name}
-                  </option>
-                ))}
-              </select>
-            </label>
-          </div>
           <Tabs label="Ways to look back" all={TABS} chosen={tab} choose={setTab}>
-            {problem && <Failure text={problem} />}
-            {!events && !problem && <Loading />}
-            {events && tab === "Timeline" && (
+            <div class="filters">
+              <Choice
+                label="Chat"
+                value={filter.chat}
+                choose={(chat) => put({ chat })}
+                among={(known ?? []).map((one) => [one.id, one.title])}
+              />
+              {isTimeline && (
+                <>
+                  <Choice
+                    label="Agent"
+                    value={filter.agent}
+                    choose={(agent) => put({ agent })}
+                    among={(world?.agents ?? []).map((one) => [one.id, one.name])}
+                  />
+                  <Choice
+                    label="Tool"
+                    value={filter.tool}
+                    choose={(tool) => put({ tool })}
+                    among={tools.map((tool) => [tool, tool])}
+                  />
+                  <Choice
+                    label="State"
+                    value={filter.state}
+                    choose={(state) => put({ state })}
+                    among={STATES.map(([name, meaning]) => [name, meaning])}
+                  />
+                </>
+              )}
+            </div>
+            {looking.problem && <Failure text={looking.problem} again={() => looking.more(false)} />}
+            {!events && !looking.problem && <Loading />}
+            {events && isTimeline && (
               <>
                 <div class="chips left" role="group" aria-label="Kinds of events">
-                  {KINDS.map((kind) => (
+                  {KINDS.map(([kind, name]) => (
                     <button
                       key={kind}
                       type="button"
@@ -115,15 +97,17 @@ export function HistoryPage({ world: id }: { world: string }) {
                       aria-pressed={kinds.has(kind)}
                       onClick={() => toggle(kind)}
                     >
-                      {kind === "crud" ? "change" : kind}
+                      {name}
                     </button>
                   ))}
                 </div>
-                {!isWhole && <p class="notice-line">Only the first {MOST.toLocaleString("en")} events are shown.</p>}
-                <Timeline events={shown} world={id} />
+                <Timeline key={JSON.stringify([filter, [...kinds]])} all={shown} world={id} />
               </>
             )}
-            {events && tab === "Who called whom" && <Graph events={inChat} agents={world?.agents ?? []} />}
+            {events && !isTimeline && (
+              <Graph events={inChat} agents={world?.agents ?? []} main={world?.main_agent ?? null} />
+            )}
+            {events && <HowFar looking={looking} />}
           </Tabs>
         </div>
       </div>
@@ -131,7 +115,49 @@ export function HistoryPage({ world: id }: { world: string }) {
   );
 }
 
-function agentOf(news: News): string | null {
-  const data = news.data as { agent_id?: string | null; sender?: string };
-  return data.agent_id ?? data.sender ?? null;
+function Choice({
+  label,
+  value,
+  among,
+  choose,
+}: {
+  label: string;
+  value: string;
+  among: readonly (readonly [string, string])[];
+  choose: (value: string) => void;
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">All</option>
+        {among.map(([name, title]) => (
+          <option key={name} value={name}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** How far back all of this reaches, and the way to what is older. */
+function HowFar({ looking }: { looking: Looking }) {
+  const { events, hasMore, isBusy, more } = looking;
+  const first = events?.[0];
+  if (!hasMore) return <p class="soft small-text how-far">This is everything since the world was made.</p>;
+  return (
+    <div class="notice-line row how-far" role="status">
+      <span class="grow">
+        {plural(events?.length ?? 0, "event")} are here, back to {first ? fullTime(first.at) : "now"}. There are older
+        ones.
+      </span>
+      <button type="button" class="button small" disabled={isBusy} onClick={() => more(false)}>
+        {isBusy ? "Loading…" : "Load older ones"}
+      </button>
+      <button type="button" class="button small" disabled={isBusy} onClick={() => more(true)}>
+        Load all
+      </button>
+    </div>
+  );
 }

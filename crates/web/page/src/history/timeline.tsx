@@ -1,102 +1,152 @@
-// Events of a world, the latest first, each on a line that can be opened.
+// What happened in a world, the latest first, each on a line that can be opened.
 
 import { useState } from "preact/hooks";
-import type { Approval, Call, Crud, Message, News, Notice, OutputNews, StreamNews } from "../api/types";
+import type { Call, Message } from "../api/types";
 import { href } from "../router";
 import { Icon, type IconName } from "../ui/icons";
-import { callLine, callState, clock, day, outcome, reveal, revealLine } from "../words";
+import { day, duration, fullTime, reveal } from "../words";
+import type { Happened, Kind } from "./fold";
 
 const STEP = 100;
-const ICONS: Record<News["type"], IconName> = {
+const ICONS: Record<Kind, IconName> = {
   message: "people",
-  stream: "chevron",
-  tool: "tool",
-  approval: "shield",
-  activity: "clock",
-  system: "warn",
-  crud: "edit",
+  call: "tool",
+  reply: "chevron",
+  notice: "warn",
+  change: "edit",
+};
+const TONES: Record<string, string> = {
+  completed: "good",
+  failed: "bad",
+  timeout: "bad",
+  interrupted: "bad",
+  denied: "bad",
+  expired: "warn",
+  awaiting_approval: "warn",
 };
 
-export function Timeline({ events, world }: { events: News[]; world: string }) {
+export function Timeline({ all, world }: { all: Happened[]; world: string }) {
   const [count, setCount] = useState(STEP);
-  const latest = events.slice(-count).reverse();
-  if (events.length === 0) return <p class="soft pad">Nothing of that kind happened.</p>;
+  const latest = all.slice(-count).reverse();
+  if (all.length === 0) return <p class="soft pad">Nothing of that kind happened.</p>;
   return (
     <>
       <ol class="timeline">
-        {latest.map((news, at) => {
-          const isNewDay = at === 0 || news.at.slice(0, 10) !== latest[at - 1]?.at.slice(0, 10);
+        {latest.map((one, at) => {
+          const date = new Date(one.at).toDateString();
+          const isNewDay = at === 0 || date !== new Date(latest[at - 1]?.at ?? "").toDateString();
           return (
-            <li key={news.seq}>
+            <li key={one.key}>
               {isNewDay && (
                 <div class="day">
-                  <span>{day(news.at)}</span>
+                  <span>{day(one.at)}</span>
                 </div>
               )}
-              <details class="event">
-                <summary>
-                  <time class="soft" dateTime={news.at}>
-                    {clock(news.at)}
-                  </time>
-                  <Icon name={ICONS[news.type]} />
-                  <span class="cut">{told(news)}</span>
-                </summary>
-                {news.chat_id && (
-                  <a class="small-text" href={link(news, world)}>
-                    Show in its chat
-                  </a>
-                )}
-                <pre class="output">{reveal(JSON.stringify(news.data, null, 2))}</pre>
-              </details>
+              <Line one={one} world={world} />
             </li>
           );
         })}
       </ol>
-      {events.length > count && (
+      {all.length > count && (
         <button type="button" class="button" onClick={() => setCount(count + STEP * 3)}>
-          Show older ones
+          Show more of them
         </button>
       )}
     </>
   );
 }
 
-function link(news: News, world: string): string {
-  const chat = news.chat_id ?? "";
-  return news.type === "message" && news.data.role !== "tool"
-    ? href({ view: "chat", world, chat, message: news.data.id })
-    : href({ view: "chat", world, chat });
+function Line({ one, world }: { one: Happened; world: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const last = one.steps[one.steps.length - 1];
+  const took = last ? Date.parse(last.at) - Date.parse(one.at) : 0;
+  return (
+    <details class={`event event-${one.kind}`} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <time class="soft" dateTime={one.at} title={fullTime(one.at)}>
+          {precise(one.at)}
+        </time>
+        <Icon name={ICONS[one.kind]} />
+        <span class="event-words">
+          {one.who && <strong>{one.who}</strong>} {one.tool && <span class="event-tool">{one.tool}</span>}{" "}
+          {one.kind === "call" ? <code>{one.what}</code> : one.what}
+        </span>
+        {one.end && <span class={`event-end tone-${TONES[one.state ?? ""] ?? "quiet"}`}>{one.end}</span>}
+      </summary>
+      {isOpen && (
+        <div class="event-more">
+          {one.steps.length > 0 && (
+            <ol class="steps">
+              <li>
+                <span class="soft">{precise(one.at)}</span> {one.kind === "call" ? "called" : "began"}
+              </li>
+              {one.steps.map((step, at) => (
+                <li key={at}>
+                  <span class="soft">{precise(step.at)}</span> {step.words}
+                </li>
+              ))}
+            </ol>
+          )}
+          <p class="small-text soft">
+            {one.chat && (
+              <a
+                href={href({
+                  view: "chat",
+                  world,
+                  chat: one.chat,
+                  ...(one.message && one.kind === "message" ? { message: one.message } : {}),
+                })}
+              >
+                Show in its chat
+              </a>
+            )}
+            {one.approval && (
+              <>
+                {" · "}
+                <a href={href({ view: "inbox", approval: one.approval })}>Its request</a>
+              </>
+            )}
+            {one.steps.length > 0 && took > 0 && ` · took ${duration(took)} in all`}
+          </p>
+          <Told one={one} />
+          <details>
+            <summary class="soft small-text">Everything that is stored of it</summary>
+            <pre class="output" tabIndex={0}>
+              {reveal(JSON.stringify(one.data, null, 2))}
+            </pre>
+          </details>
+        </div>
+      )}
+    </details>
+  );
 }
 
-function told(news: News): string {
-  switch (news.type) {
-    case "message": {
-      const message = news.data as Message;
-      if (message.role === "tool") return `result: ${revealLine(message.content.slice(0, 200))}`;
-      const calls = message.tool_calls?.map((call) => call.function.name).join(", ");
-      return `${message.user ?? message.sender}: ${message.content ? revealLine(message.content.slice(0, 200)) : calls ? `calls ${calls}` : "(nothing)"}`;
-    }
-    case "tool": {
-      const call = news.data as Call | OutputNews;
-      return "phase" in call
-        ? "output"
-        : `${call.agent_id} ${call.name} ${callLine(call.arguments).slice(0, 160)}: ${callState(call.state).toLowerCase()}`;
-    }
-    case "approval": {
-      const approval = news.data as Approval;
-      return `${approval.agent_id} ${approval.tool} ${callLine(approval.arguments).slice(0, 120)}: ${outcome(approval, null).toLowerCase()}`;
-    }
-    case "stream": {
-      const stream = news.data as StreamNews;
-      return `${stream.agent_id}: reply ${stream.phase}${stream.error ? `, ${revealLine(stream.error)}` : ""}`;
-    }
-    case "activity":
-      return news.data.state;
-    case "system":
-      return revealLine((news.data as Notice).text);
-    default: {
-      const change = news.data as Crud;
-      return `${change.entity} ${change.id} ${change.action}${change.by ? ` by ${change.by}` : ""}`;
-    }
-  }
+/** What a person wants to know of it first: what was given, and what came back. */
+function Told({ one }: { one: Happened }) {
+  const call = one.data["call"] as Call | undefined;
+  const message = one.data["message"] as Message | undefined;
+  const result = (one.data["result"] as string | undefined) ?? call?.result;
+  const parts: [string, string | null | undefined][] = call
+    ? [
+        ["Arguments", JSON.stringify(call.arguments, null, 2)],
+        [call.is_error ? "What went wrong" : "What came back", result],
+      ]
+    : [["Text", message?.content]];
+  return parts.map(([title, text]) =>
+    text ? (
+      <div key={title}>
+        <p class="soft small-text">{title}</p>
+        <pre class="output" tabIndex={0}>
+          {reveal(text)}
+        </pre>
+      </div>
+    ) : null,
+  );
+}
+
+function precise(at: string): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime())
+    ? ""
+    : date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }

@@ -43,9 +43,13 @@ export function CardBody({ approval }: { approval: Approval }) {
             </a>
           </p>
         </div>
-        <Time at={approval.created_at}>
-          <span class="soft small-text">{age(approval.created_at, now.value)}</span>
-        </Time>
+        <a
+          class="card-when"
+          href={href({ view: "inbox", approval: approval.id })}
+          aria-label={`Link to this request, ${age(approval.created_at, now.value)}`}
+        >
+          <Time at={approval.created_at}>{age(approval.created_at, now.value)}</Time>
+        </a>
       </header>
       {approval.voided && <Voided approval={approval} />}
       {approval.form ? (
@@ -220,7 +224,7 @@ function Rules({ approval }: { approval: Approval }) {
         <details class="more">
           <summary>
             <Icon name="chevron" class="icon turn" /> What the rules say
-            {trial ? `: ${trial.explanation.split("\n")[0]}` : ""}
+            {trial ? `: ${revealLine(trial.explanation.split("\n")[0] ?? "")}` : ""}
           </summary>
           <pre class="explanation">{trial ? reveal(trial.explanation) : "…"}</pre>
           {trial && trial.not_certain.length > 0 && (

@@ -1,11 +1,9 @@
 // All cards, oldest first. Those that are settled stay for a moment, so that one sees by whom and how.
 
 import { useEffect, useRef } from "preact/hooks";
-import { clearSettled, inbox, waitingCount } from "../state/inbox";
-import { announce } from "../state/toasts";
+import { clearSettled, inbox } from "../state/inbox";
 import { Card } from "./card";
 import { checkMoves } from "./moves";
-import { plural } from "../words";
 
 /** How long settled ones stay while nobody is looking at them. */
 const STAY = 20_000;
@@ -13,14 +11,6 @@ const STAY = 20_000;
 export function InboxList() {
   const place = useRef<HTMLUListElement>(null);
   const all = inbox.value;
-  const count = waitingCount.value;
-  const known = useRef(count);
-
-  useEffect(() => {
-    if (count > known.current) announce(`${plural(count, "request")} waiting for approval`);
-    known.current = count;
-  }, [count]);
-
   // Whatever changes the height of one card moves those below it.
   useEffect(() => {
     const element = place.current;

@@ -5,8 +5,10 @@ import { approvals } from "../api/calls";
 import { problemText } from "../api/http";
 import type { Approval } from "../api/types";
 import { inbox, inboxIsLoaded, waitingCount } from "../state/inbox";
+import { areOn, toggleNotices } from "../state/notices";
 import { mayDecide } from "../state/session";
 import { TopBar } from "../shell/top-bar";
+import { Icon } from "../ui/icons";
 import { Empty, Failure, Loading } from "../ui/parts";
 import { plural } from "../words";
 import { Settled } from "./settled";
@@ -33,6 +35,11 @@ export function InboxPage({ approval }: { approval: string | undefined }) {
               <p class="soft">
                 When an agent wants to do something that needs your word, it appears here, from every world.
               </p>
+              {mayDecide.value && !areOn() && (
+                <button type="button" class="button" onClick={() => void toggleNotices()}>
+                  <Icon name="bell" /> Notify me when something does
+                </button>
+              )}
             </Empty>
           )}
           {count > 0 && <Help />}

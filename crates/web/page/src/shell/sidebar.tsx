@@ -7,7 +7,8 @@ import calm from "../icons/calm.svg";
 import { go, href, route } from "../router";
 import { waiting, waitingCount } from "../state/inbox";
 import { colours, keep, recall, sidebar, type Colours } from "../state/kept";
-import { mayPost, me, signOut } from "../state/session";
+import { areOn, toggleNotices } from "../state/notices";
+import { mayDecide, mayPost, me, signOut } from "../state/session";
 import { attempt } from "../state/toasts";
 import { chats, putChat, unread, wantChats, worlds, worldsProblem } from "../state/worlds";
 import { askFor, confirm } from "../ui/dialog";
@@ -129,6 +130,18 @@ function Bottom() {
         <span class="soft" title={`Role: ${me.value?.role ?? ""}`}>
           {me.value?.name}
         </span>
+        {mayDecide.value && (
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Notifications of new requests"
+            aria-pressed={areOn()}
+            title={`Notifications of new requests: ${areOn() ? "on" : "off"}`}
+            onClick={() => void toggleNotices()}
+          >
+            <Icon name={areOn() ? "bell" : "bellOff"} />
+          </button>
+        )}
         <button
           type="button"
           class="icon-button"

@@ -1,11 +1,10 @@
-// What stands in the tab: how many requests wait, where somebody is, and a sign of the same.
+// What stands in the tab: how many requests wait, where somebody is, and the same as a sign.
 
 import { effect } from "@preact/signals";
-import calm from "../icons/calm.svg";
-import busy from "../icons/waiting.svg";
 import { route } from "../router";
 import { waitingCount } from "../state/inbox";
 import { findChat, worldById } from "../state/worlds";
+import { tabIcon } from "./tab-icon";
 
 function place(): string {
   const now = route.value;
@@ -37,7 +36,7 @@ export function startTitle(): void {
     const where = place();
     document.title = `${count > 0 ? `(${count}) ` : ""}${where ? `${where} · ` : ""}Agent World`;
     const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
-    const wanted = count > 0 ? busy : calm;
+    const wanted = tabIcon(count);
     if (icon && icon.getAttribute("href") !== wanted) icon.href = wanted;
   });
 }

@@ -30,6 +30,8 @@ function kept<T extends string>(name: string, choices: readonly T[], otherwise: 
 
 export const colours = kept<Colours>("colours", ["auto", "light", "dark"], "auto");
 export const inboxPanel = kept("inbox-panel", ["open", "closed"] as const, "open");
+/** Whether the system tells of new requests. Nobody is asked for that before they turn it on. */
+export const notices = kept("notices", ["off", "on"] as const, "off");
 export const sidebar = kept("sidebar", ["open", "closed"] as const, "open");
 
 export function startColours(): void {

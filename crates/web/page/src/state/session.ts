@@ -14,6 +14,8 @@ export interface Me {
 }
 
 export const me = signal<Me | null>(null);
+/** Somebody was signed in and is not any more, without having said so. */
+export const sessionEnded = signal(false);
 export const sessionProblem = signal<string | null>(null);
 
 const ROLES = ["viewer", "member", "approver", "admin"];
@@ -43,6 +45,7 @@ export async function startSession(): Promise<void> {
 
 function askToSignIn(): void {
   stopNews();
+  if (me.peek()) sessionEnded.value = true;
   me.value = null;
   if (route.peek().view !== "sign-in") comesBackTo = location.pathname;
   go({ view: "sign-in" }, "replace");
@@ -51,6 +54,7 @@ function askToSignIn(): void {
 export async function signIn(token: string): Promise<void> {
   const found = await calls.start(token);
   setCsrf(found.csrf);
+  sessionEnded.value = false;
   me.value = { name: found.name ?? "", role: found.role ?? "viewer", signedIn: true };
   go(comesBackTo, "replace");
   await startNews();

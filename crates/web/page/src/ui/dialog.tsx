@@ -33,6 +33,12 @@ export function Dialog({ title, onClose, children, kind = "" }: Props) {
         event.preventDefault();
         onClose();
       }}
+      onKeyDown={(event) => {
+        // Browsers close it at the second attempt at the latest, whatever the page says to the first.
+        if (event.key !== "Escape" || event.defaultPrevented) return;
+        event.preventDefault();
+        onClose();
+      }}
       onMouseDown={(event) => event.target === place.current && onClose()}
     >
       <div class="dialog-body">

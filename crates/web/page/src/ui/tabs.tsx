@@ -1,7 +1,7 @@
 // Tabs: arrow keys move between them, the chosen one says what is shown below.
 
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 
 interface Props<T extends string> {
   label: string;
@@ -13,6 +13,11 @@ interface Props<T extends string> {
 
 export function Tabs<T extends string>({ label, all, chosen, choose, children }: Props<T>) {
   const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  // On a narrow screen not all of them are seen at once.
+  useEffect(() => {
+    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [chosen]);
   const key = (event: KeyboardEvent) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
@@ -24,7 +29,7 @@ export function Tabs<T extends string>({ label, all, chosen, choose, children }:
   };
   return (
     <>
-      <div role="tablist" aria-label={label} class="tabs" onKeyDown={key}>
+      <div ref={list} role="tablist" aria-label={label} class="tabs" onKeyDown={key}>
         {all.map((tab, at) => (
           <button
             key={tab}

@@ -3,6 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { agents as calls, worlds, type Tool } from "../api/calls";
 import type { Agent, Fields, World } from "../api/types";
+import { mayGo } from "../router";
+import { useUnsaved } from "../state/unsaved";
 import { putWorld, worldById } from "../state/worlds";
 import { Dialog } from "../ui/dialog";
 import { ModelField } from "./models";
@@ -14,6 +16,9 @@ export function AgentForm({ world, agent, close }: { world: World; agent: Agent 
   const [form, setForm] = useState(() => fieldsOf(agent));
   const saving = useSaving();
   const put = (change: Partial<typeof form>) => setForm({ ...form, ...change });
+  const [begun, setBegun] = useState(form);
+  useUnsaved(JSON.stringify(form) !== JSON.stringify(begun));
+  const leave = () => mayGo() && close();
   const submit = (event: Event) => {
     event.preventDefault();
     void saving
@@ -33,10 +38,12 @@ export function AgentForm({ world, agent, close }: { world: World; agent: Agent 
     putWorld(now);
     setVersion(now.version);
     const found = now.agents.find((one) => one.id === agent?.id);
-    if (found) setForm(fieldsOf(found));
+    if (!found) return;
+    setForm(fieldsOf(found));
+    setBegun(fieldsOf(found));
   };
   return (
-    <Dialog title={agent ? `Agent ${agent.name}` : "New agent"} onClose={close} kind="dialog-wide">
+    <Dialog title={agent ? `Agent ${agent.name}` : "New agent"} onClose={leave} kind="dialog-wide">
       <form class="stack" onSubmit={submit}>
         <div class="pair">
           <label class="field">
@@ -129,8 +136,8 @@ export function AgentForm({ world, agent, close }: { world: World; agent: Agent 
           May call several tools at once
         </label>
         <SavingProblem saving={saving} reload={() => void reload()} />
-        <div class="row end">
-          <button type="button" class="button" onClick={close}>
+        <div class="row end sticky-foot">
+          <button type="button" class="button" onClick={leave}>
             Cancel
           </button>
           <button type="submit" class="button primary" disabled={saving.isBusy || !form.name.trim()}>

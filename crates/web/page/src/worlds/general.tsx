@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { worlds as calls } from "../api/calls";
 import type { Fields, World } from "../api/types";
 import { mayManage } from "../state/session";
+import { useUnsaved } from "../state/unsaved";
 import { putWorld } from "../state/worlds";
 import { ModelField } from "./models";
 import { SavingProblem, useSaving } from "./saving";
@@ -29,6 +30,7 @@ export function General({ world }: { world: World }) {
     });
   };
   const isSame = Object.keys(changes(begun, form)).length === 0;
+  useUnsaved(!isSame);
   return (
     <form class="stack" onSubmit={submit}>
       {world.version > begun.version && !saving.isOvertaken && (

@@ -9,8 +9,9 @@ import { mayDecide } from "../state/session";
 import { attempt, tell } from "../state/toasts";
 import { chats, putWorld, wantChats } from "../state/worlds";
 import { worlds } from "../api/calls";
-import { age, revealLine } from "../words";
+import { ago } from "../words";
 import { now } from "../ui/now";
+import { matchWords } from "./rules";
 
 interface Grant {
   id: string;
@@ -65,7 +66,7 @@ export function Permissions({ world }: { world: World }) {
                 </p>
                 <p class="soft small-text">
                   by {rule.origin?.by ?? "somebody"}
-                  {rule.origin?.at ? `, ${age(rule.origin.at, now.value)} ago` : ""}
+                  {rule.origin?.at ? `, ${ago(rule.origin.at, now.value)}` : ""}
                 </p>
               </div>
               {mayDecide.value && (
@@ -92,7 +93,7 @@ export function Permissions({ world }: { world: World }) {
                   <a href={href({ view: "chat", world: world.id, chat: grant.chat_id })}>
                     {known?.find((chat) => chat.id === grant.chat_id)?.title ?? "a chat"}
                   </a>
-                  , by {grant.granted_by}, {age(grant.created_at, now.value)} ago
+                  , by {grant.granted_by}, {ago(grant.created_at, now.value)}
                 </p>
               </div>
               {mayDecide.value && (
@@ -110,9 +111,13 @@ export function Permissions({ world }: { world: World }) {
 
 function narrowed(matches: Fields[] | undefined) {
   if (!matches || matches.length === 0) return <strong class="warn-text">for every call</strong>;
-  return (
-    <>
-      where <code>{matches.map((one) => revealLine(JSON.stringify(one))).join(" and ")}</code>
-    </>
-  );
+  return matches.map((one, at) => {
+    const { before, code } = matchWords(one);
+    return (
+      <span key={at}>
+        {at > 0 && " and "}
+        {before} <code>{code}</code>
+      </span>
+    );
+  });
 }

@@ -1,18 +1,35 @@
-// The rules of a world: what agents may do, tried out while they are written, and compared with what was decided before.
+// The rules of a world: what agents may do. Written by fields or as JSON, tried out while they are written, and compared with
+// what was decided before.
 
-import { useEffect, useState } from "preact/hooks";
-import { policy as calls, worlds, type Comparison, type Trial } from "../api/calls";
+import { useEffect, useId, useState } from "preact/hooks";
+import { policy as calls, worlds, type Comparison } from "../api/calls";
 import { problemText } from "../api/http";
 import type { Fields, Json, Policy, World } from "../api/types";
 import { mayManage } from "../state/session";
+import { useUnsaved } from "../state/unsaved";
 import { putWorld } from "../state/worlds";
+import { Icon } from "../ui/icons";
 import { callLine, plural, reveal } from "../words";
+import { RuleItem } from "./rule";
+import {
+  blankRule,
+  freeName,
+  isRead,
+  isUnfinished,
+  moved,
+  newKey,
+  readRule,
+  ruleOf,
+  writeRule,
+  type Entry,
+} from "./rules";
 import { SavingProblem, useSaving } from "./saving";
+import { TryOut } from "./trial";
 
-const PRESETS: [string, string][] = [
-  ["ask", "Ask: each tool says whether it asks"],
-  ["read-only", "Read only: whatever does more than read is denied"],
-  ["trusted", "Trusted: asks only before what may destroy something"],
+const PRESETS: [string, string, string][] = [
+  ["ask", "Ask", "each tool says whether it asks"],
+  ["read_only", "Read only", "whatever does more than read is denied"],
+  ["trusted", "Trusted", "asks only before what may destroy something"],
 ];
 
 const EXAMPLES: [string, Fields][] = [
@@ -27,21 +44,51 @@ const EXAMPLES: [string, Fields][] = [
   ["allow writing in a folder", { id: "notes", ruling: "allow", tool: "write_file", paths: { within: ["notes"] } }],
 ];
 
+const entriesOf = (policy: Policy): Entry[] => (policy.rules ?? []).map((rule) => readRule(rule as unknown as Json));
+const written = (entries: readonly Entry[]) => JSON.stringify(entries.map(writeRule), null, 2);
+
 export function PolicyEditor({ world }: { world: World }) {
   const [begun, setBegun] = useState(world);
   const [preset, setPreset] = useState(world.policy.preset);
-  const [text, setText] = useState(() => written(world.policy));
+  const [entries, setEntries] = useState(() => entriesOf(world.policy));
+  /** The rules as JSON, while they are changed so. */
+  const [text, setText] = useState<string | null>(null);
   const [difference, setDifference] = useState<Comparison | null>(null);
+  const [told, setTold] = useState<{ rule: string | null; problem: string | null }>({ rule: null, problem: null });
+  const [tools, setTools] = useState<string[]>([]);
   const saving = useSaving();
-  const read = readRules(text);
-  const draft = "rules" in read ? { preset, rules: read.rules } : null;
-  const isSame = preset === begun.policy.preset && text === written(begun.policy);
+  useEffect(() => {
+    worlds.tools(world.id).then(
+      (found) => setTools(found.map((tool) => tool.name)),
+      () => {},
+    );
+  }, [world.id]);
+  const read = text === null ? { entries } : readText(text);
+  const rules = "entries" in read ? read.entries.map(writeRule) : null;
+  const draft = rules && { preset, rules };
+  const isSame =
+    preset === begun.policy.preset && JSON.stringify(rules) === JSON.stringify(entriesOf(begun.policy).map(writeRule));
+  const granted = world.policy.granted?.length ?? 0;
+  const isReady = draft && !isSame && !saving.isBusy && "entries" in read && !read.entries.some(isUnfinished);
+  useUnsaved(!isSame);
+  // What somebody else changed meanwhile is taken over, unless it is about the same.
+  useEffect(() => {
+    if (world.version <= begun.version) return;
+    if (isSame) take(world);
+    else if (JSON.stringify(world.policy) === JSON.stringify(begun.policy)) setBegun(world);
+  }, [world.version]);
+  const take = (now: World) => {
+    setBegun(now);
+    setPreset(now.policy.preset);
+    setEntries(entriesOf(now.policy));
+    setText(text === null ? null : written(entriesOf(now.policy)));
+    setDifference(null);
+    saving.clear();
+  };
   const reload = async () => {
     const now = await worlds.read(world.id);
     putWorld(now);
-    setBegun(now);
-    setPreset(now.policy.preset);
-    setText(written(now.policy));
+    take(now);
   };
   const save = () =>
     draft &&
@@ -51,85 +98,203 @@ export function PolicyEditor({ world }: { world: World }) {
     });
   const compare = () =>
     draft && saving.save(async () => setDifference(await calls.diff(world.id, draft)), "Compared with past calls");
+  const put = (next: Entry[]) => {
+    setEntries(next);
+    setDifference(null);
+  };
   return (
-    <div class="stack">
-      <p class="soft">
-        The first rule that matches decides, but a deny wins wherever it stands. Where no rule speaks, the preset
-        decides.
-      </p>
-      <label class="field">
-        <span>Where no rule speaks</span>
-        <select value={preset} disabled={!mayManage.value} onChange={(event) => setPreset(event.currentTarget.value)}>
-          {PRESETS.map(([name, meaning]) => (
-            <option key={name} value={name}>
-              {meaning}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="field">
-        <span>Rules, as a JSON list</span>
-        <textarea
-          class="code"
-          rows={Math.max(7, Math.min(24, text.split("\n").length + 1))}
-          spellcheck={false}
-          readOnly={!mayManage.value}
-          value={text}
-          aria-invalid={"problem" in read}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            setDifference(null);
-          }}
-        />
-      </label>
-      {mayManage.value && "rules" in read && (
-        <div class="row">
-          <span class="soft small-text">Begin with an example:</span>
+    <div class="stack policy">
+      <fieldset class="presets" disabled={!mayManage.value}>
+        <legend class="legend">Where no rule speaks</legend>
+        {PRESETS.map(([name, title, meaning]) => (
+          <label key={name} class="template">
+            <input type="radio" name="preset" checked={preset === name} onChange={() => setPreset(name)} />
+            <span>
+              <strong>{title}</strong> <span class="soft small-text">{meaning}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <section>
+        <div class="row rules-head">
+          <h2 class="section-title grow">{plural(read && "entries" in read ? read.entries.length : 0, "rule")}</h2>
+          <Ways
+            isJson={text !== null}
+            canLeave={"entries" in read}
+            choose={(json) => {
+              if (json) setText(written(entries));
+              else if ("entries" in read) {
+                put(read.entries);
+                setText(null);
+              }
+            }}
+          />
+        </div>
+        <p class="soft small-text">
+          The first that fits decides, but a deny wins wherever it stands.
+          {granted > 0 && (
+            <>
+              {" "}
+              Before them stand <a href="#permissions">{plural(granted, "permission")}</a> that people gave.
+            </>
+          )}
+        </p>
+        {text === null ? (
+          <RuleList world={world} entries={entries} put={put} told={told} tools={tools} />
+        ) : (
+          <label class="field">
+            <span>Rules, as a JSON list</span>
+            <textarea
+              class="code"
+              rows={Math.max(7, Math.min(24, text.split("\n").length + 1))}
+              spellcheck={false}
+              readOnly={!mayManage.value}
+              value={text}
+              aria-invalid={"problem" in read}
+              onInput={(event) => {
+                setText(event.currentTarget.value);
+                setDifference(null);
+              }}
+            />
+          </label>
+        )}
+        {"problem" in read && (
+          <p class="bad-text" role="status">
+            {read.problem}
+          </p>
+        )}
+        {text !== null && told.problem && <p class="bad-text lines">{reveal(told.problem)}</p>}
+      </section>
+      <SavingProblem saving={saving} reload={() => void reload()} />
+      {mayManage.value && (
+        <div class="row end">
+          {!isSame && (
+            <button type="button" class="button" disabled={saving.isBusy} onClick={() => take(begun)}>
+              Undo all
+            </button>
+          )}
+          <button type="button" class="button" disabled={!isReady} onClick={compare}>
+            Compare with past calls
+          </button>
+          <button type="button" class="button primary" disabled={!isReady} onClick={save}>
+            Save rules
+          </button>
+        </div>
+      )}
+      {difference && <Difference found={difference} />}
+      <TryOut
+        world={world}
+        draft={isSame ? null : draft}
+        tools={tools}
+        found={(rule, problem) => setTold({ rule, problem })}
+      />
+    </div>
+  );
+}
+
+function readText(text: string): { entries: Entry[] } | { problem: string } {
+  try {
+    const read = JSON.parse(text) as Json;
+    return Array.isArray(read) ? { entries: read.map(readRule) } : { problem: "Rules are a list, in brackets." };
+  } catch (error) {
+    return { problem: `That is not JSON: ${problemText(error)}` };
+  }
+}
+
+function Ways({ isJson, canLeave, choose }: { isJson: boolean; canLeave: boolean; choose: (json: boolean) => void }) {
+  return (
+    <div class="segments" role="group" aria-label="How rules are written">
+      <button
+        type="button"
+        class="segment"
+        aria-pressed={!isJson}
+        disabled={!canLeave}
+        onClick={() => isJson && choose(false)}
+      >
+        List
+      </button>
+      <button type="button" class="segment" aria-pressed={isJson} onClick={() => !isJson && choose(true)}>
+        JSON
+      </button>
+    </div>
+  );
+}
+
+interface ListProps {
+  world: World;
+  entries: Entry[];
+  put: (entries: Entry[]) => void;
+  told: { rule: string | null; problem: string | null };
+  tools: readonly string[];
+}
+
+function RuleList({ world, entries, put, told, tools }: ListProps) {
+  const [open, setOpen] = useState<number | null>(null);
+  const list = useId();
+  const wrong = told.problem ? ruleOf(told.problem, entries) : null;
+  const add = (entry: Entry) => {
+    put([...entries, entry]);
+    setOpen(entry.key);
+  };
+  return (
+    <>
+      {entries.length === 0 && <p class="soft rules-none">None yet: the choice above decides about every call.</p>}
+      <ol class="rules">
+        {entries.map((entry, at) => (
+          <RuleItem
+            key={entry.key}
+            entry={entry}
+            place={at}
+            count={entries.length}
+            isOpen={open === entry.key}
+            decides={told.rule !== null && isRead(entry) && entry.id === told.rule}
+            problem={wrong === entry.key ? told.problem : null}
+            agents={world.agents}
+            tools={list}
+            mayChange={mayManage.value}
+            toggle={() => setOpen(open === entry.key ? null : entry.key)}
+            change={(next) => put(entries.map((one) => (one.key === entry.key ? next : one)))}
+            move={(by) => put(moved(entries, at, at + by))}
+            copy={() => {
+              if (!isRead(entry)) return;
+              const next = { ...entry, key: newKey(), id: freeName(entry.id, entries) };
+              put(entries.toSpliced(at + 1, 0, next));
+              setOpen(next.key);
+            }}
+            remove={() => put(entries.filter((one) => one.key !== entry.key))}
+          />
+        ))}
+      </ol>
+      {told.problem && wrong === null && (
+        <p class="bad-text lines" role="alert">
+          {reveal(told.problem)}
+        </p>
+      )}
+      <datalist id={list}>
+        {["*", ...tools].map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {mayManage.value && (
+        <div class="row add-rule">
+          <button type="button" class="button small" onClick={() => add(blankRule(entries))}>
+            <Icon name="plus" /> Add a rule
+          </button>
+          <span class="soft small-text">or begin with:</span>
           {EXAMPLES.map(([name, rule]) => (
             <button
               key={name}
               type="button"
               class="chip"
-              onClick={() => setText(JSON.stringify([...read.rules, rule], null, 2))}
+              onClick={() => add(readRule({ ...rule, id: freeName(String(rule["id"]), entries) }))}
             >
               {name}
             </button>
           ))}
         </div>
       )}
-      {"problem" in read && (
-        <p class="bad-text" role="status">
-          {read.problem}
-        </p>
-      )}
-      <SavingProblem saving={saving} reload={() => void reload()} />
-      {mayManage.value && (
-        <div class="row end">
-          <button type="button" class="button" disabled={!draft || saving.isBusy} onClick={compare}>
-            Compare with past calls
-          </button>
-          <button type="button" class="button primary" disabled={!draft || isSame || saving.isBusy} onClick={save}>
-            Save rules
-          </button>
-        </div>
-      )}
-      {difference && <Difference found={difference} />}
-      <TryOut world={world} draft={isSame ? null : draft} />
-    </div>
+    </>
   );
-}
-
-function written(policy: Policy): string {
-  return JSON.stringify(policy.rules ?? [], null, 2);
-}
-
-function readRules(text: string): { rules: Json[] } | { problem: string } {
-  try {
-    const read = JSON.parse(text) as Json;
-    return Array.isArray(read) ? { rules: read } : { problem: "Rules are a list, in brackets." };
-  } catch (error) {
-    return { problem: `That is not JSON: ${problemText(error)}` };
-  }
 }
 
 function Difference({ found }: { found: Comparison }) {
@@ -149,74 +314,6 @@ function Difference({ found }: { found: Comparison }) {
           </li>
         ))}
       </ul>
-    </section>
-  );
-}
-
-/** What would be decided about a call, by the rules as they are written here. */
-function TryOut({ world, draft }: { world: World; draft: { preset: string; rules: Json[] } | null }) {
-  const [agent, setAgent] = useState(world.agents[0]?.id ?? "");
-  const [line, setLine] = useState("git push");
-  const [found, setFound] = useState<Trial | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  const key = JSON.stringify(draft);
-  useEffect(() => {
-    if (!line.trim()) return;
-    const stop = new AbortController();
-    const timer = setTimeout(() => {
-      const body: Fields = {
-        tool: "shell_cmd",
-        arguments: { script: line },
-        ...(agent ? { agent } : {}),
-        ...(draft ? { policy: draft as unknown as Json } : {}),
-      };
-      calls.test(world.id, body, stop.signal).then(
-        (trial) => {
-          setFound(trial);
-          setProblem(null);
-        },
-        (error: unknown) => {
-          if (!stop.signal.aborted) {
-            setFound(null);
-            setProblem(problemText(error));
-          }
-        },
-      );
-    }, 250);
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [agent, line, key]);
-  const tone = found?.verdict === "allow" ? "good" : found?.verdict === "deny" ? "bad" : "warn";
-  return (
-    <section class="box stack">
-      <h2 class="section-title">Try it out{draft ? " with the rules above, before they are saved" : ""}</h2>
-      <div class="pair">
-        <label class="field">
-          <span>Command line</span>
-          <input class="code" value={line} spellcheck={false} onInput={(event) => setLine(event.currentTarget.value)} />
-        </label>
-        <label class="field">
-          <span>Agent</span>
-          <select value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
-            {world.agents.map((one) => (
-              <option key={one.id} value={one.id}>
-                {one.name}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
-      <div role="status">
-        {problem && <p class="bad-text lines">{problem}</p>}
-        {found && (
-          <p>
-            <strong class={`verdict tone-${tone}`}>{found.verdict}</strong>
-          </p>
-        )}
-        {found && <pre class="explanation">{reveal(found.explanation)}</pre>}
-      </div>
     </section>
   );
 }

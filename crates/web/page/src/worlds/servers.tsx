@@ -1,31 +1,29 @@
-// The MCP servers that a world's tools come from: how they are, starting one again, adding and removing them.
+// The MCP servers that a world's tools come from: how they are, what they give, starting one again, adding, changing and
+// removing them.
 
 import { useEffect, useState } from "preact/hooks";
+import { worlds, type Tool } from "../api/calls";
 import { all, ask, path, problemText } from "../api/http";
-import type { Fields, World } from "../api/types";
+import type { World } from "../api/types";
 import { mayManage } from "../state/session";
-import { attempt } from "../state/toasts";
+import { attempt, tell } from "../state/toasts";
 import { confirm } from "../ui/dialog";
 import { Icon } from "../ui/icons";
 import { Menu } from "../ui/menu";
+import { now, second } from "../ui/now";
 import { Failure, Loading } from "../ui/parts";
-import { reveal } from "../words";
-import { SavingProblem, useSaving } from "./saving";
+import { age, duration, fullTime, plural, reveal, word } from "../words";
+import { bodyOf, ServerForm, type Server } from "./server-form";
 
-interface Server {
-  name: string;
-  command?: string | null;
-  args?: string[];
-  url?: string | null;
-  trusted?: boolean;
-  disabled?: boolean;
-  health?: { state: string; error?: string; notes?: string[]; tools?: number };
-}
+/** Health is not told of in events. */
+const EVERY = 3_000;
 
 export function Servers({ world }: { world: World }) {
   const [servers, setServers] = useState<Server[] | null>(null);
+  const [tools, setTools] = useState<Tool[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
-  const [isAdding, setAdding] = useState(false);
+  /** The one that is changed; "" is a new one. */
+  const [editing, setEditing] = useState<string | null>(null);
   const to = path("worlds", world.id, "mcp-servers");
   const load = () =>
     all<Server>(to).then(
@@ -37,16 +35,25 @@ export function Servers({ world }: { world: World }) {
     );
   useEffect(() => {
     void load();
-    // Health is not told of in events.
     const timer = setInterval(() => {
       if (!document.hidden) void load();
-    }, 4_000);
+    }, EVERY);
     return () => clearInterval(timer);
   }, [world.id]);
+  const ready = servers?.map((one) => `${one.name} ${one.health?.state} ${one.health?.tools}`).join("\n");
+  useEffect(() => {
+    if (servers && servers.length > 0) worlds.tools(world.id).then(setTools, () => {});
+  }, [ready]);
   const restart = (server: Server) =>
     attempt(async () => {
       await ask(`${to}/${encodeURIComponent(server.name)}/restart`, { method: "POST" });
       await load();
+    });
+  const switchOn = (server: Server, disabled: boolean) =>
+    attempt(async () => {
+      await ask(to, { method: "POST", body: bodyOf({ ...server, disabled }) });
+      await load();
+      tell(`${server.name} is ${disabled ? "off" : "on"}`, "good");
     });
   const remove = async (server: Server) => {
     if (!(await confirm(`Remove ${server.name}?`, "Agents lose the tools that come from it.", "Remove"))) return;
@@ -55,57 +62,67 @@ export function Servers({ world }: { world: World }) {
       await load();
     });
   };
+  const done = () => {
+    setEditing(null);
+    void load();
+  };
   if (problem && !servers) return <Failure text={problem} again={() => void load()} />;
   if (!servers) return <Loading />;
   return (
     <div class="stack">
-      {servers.length === 0 && (
+      {servers.length === 0 && editing === null && (
         <p class="soft">No MCP servers. Tools of such servers are offered to agents beside the built-in ones.</p>
       )}
       <ul class="boxes">
-        {servers.map((server) => (
-          <li key={server.name} class="box row">
-            <div class="grow">
-              <h2 class="section-title">
-                {server.name} <Health server={server} />
-                {server.trusted && <span class="tag">trusted</span>}
-              </h2>
-              <p class="small-text">
-                <code>{server.url ?? [server.command, ...(server.args ?? [])].join(" ")}</code>
+        {servers.map((server) =>
+          editing === server.name ? (
+            <li key={server.name}>
+              <ServerForm to={to} server={server} done={done} />
+            </li>
+          ) : (
+            <li key={server.name} class="box server">
+              <div class="row server-head">
+                <h2 class="grow">
+                  {server.name} <Health server={server} />
+                  {server.trusted && <span class="tag">trusted</span>}
+                </h2>
+                {mayManage.value && (
+                  <>
+                    {!server.disabled && (
+                      <button type="button" class="button small" onClick={() => restart(server)}>
+                        <Icon name="retry" /> Restart
+                      </button>
+                    )}
+                    <Menu
+                      label={`Menu of ${server.name}`}
+                      items={[
+                        { label: "Change", icon: "edit", act: () => setEditing(server.name) },
+                        {
+                          label: server.disabled ? "Switch on" : "Switch off",
+                          icon: server.disabled ? "check" : "stop",
+                          act: () => void switchOn(server, !server.disabled),
+                        },
+                        { label: "Remove", icon: "trash", isDangerous: true, act: () => void remove(server) },
+                      ]}
+                    />
+                  </>
+                )}
+              </div>
+              <p class="small-text server-place">
+                <code>{server.url ?? [server.command ?? "", ...(server.args ?? [])].map(word).join(" ")}</code>
               </p>
-              {server.health?.error && <p class="bad-text small-text">{reveal(server.health.error)}</p>}
-              {server.health?.notes?.map((note) => (
-                <p key={note} class="soft small-text">
-                  {reveal(note)}
-                </p>
-              ))}
-            </div>
-            {mayManage.value && (
-              <>
-                <button type="button" class="button small" onClick={() => restart(server)}>
-                  <Icon name="retry" /> Restart
-                </button>
-                <Menu
-                  label={`Menu of ${server.name}`}
-                  items={[{ label: "Remove", icon: "trash", isDangerous: true, act: () => void remove(server) }]}
-                />
-              </>
-            )}
-          </li>
-        ))}
+              <Condition server={server} />
+              <Given tools={tools.filter((tool) => tool.source_name === server.name)} />
+            </li>
+          ),
+        )}
       </ul>
       {mayManage.value &&
-        (isAdding ? (
-          <Add
-            to={to}
-            done={() => {
-              setAdding(false);
-              void load();
-            }}
-          />
+        (editing === "" ? (
+          <ServerForm to={to} server={null} done={done} />
         ) : (
           <div>
-            <button type="button" class="button" onClick={() => setAdding(true)}>
+            <button type="button" class="button" onClick={() => setEditing("")}>
               <Icon name="plus" /> Add a server
             </button>
           </div>
@@ -115,57 +132,77 @@ export function Servers({ world }: { world: World }) {
 }
 
 function Health({ server }: { server: Server }) {
-  const state = server.disabled ? "disabled" : (server.health?.state ?? "unknown");
-  const tone =
-    state === "ready" || state === "running" || state === "connected" ? "good" : state === "failed" ? "bad" : "quiet";
-  return <span class={`tag tone-${tone}`}>{state}</span>;
+  const state = server.disabled ? "off" : (server.health?.state ?? "not started");
+  const tone = state === "ready" ? "good" : state === "failed" ? "bad" : state === "starting" ? "warn" : "quiet";
+  return (
+    <span class={`tag state-tag tone-${tone}`} role="status">
+      {state}
+    </span>
+  );
 }
 
-function Add({ to, done }: { to: string; done: () => void }) {
-  const [name, setName] = useState("");
-  const [where, setWhere] = useState("");
-  const saving = useSaving();
-  const submit = (event: Event) => {
-    event.preventDefault();
-    const isUrl = /^https?:\/\//.test(where.trim());
-    const [command = "", ...args] =
-      where
-        .trim()
-        .match(/"[^"]*"|\S+/g)
-        ?.map((part) => part.replace(/^"|"$/g, "")) ?? [];
-    const body: Fields = isUrl ? { name: name.trim(), url: where.trim() } : { name: name.trim(), command, args };
-    void saving.save(() => ask(to, { method: "POST", body }), "Added").then((worked) => worked && done());
-  };
+/** How it is, since when, and what it says of itself. */
+function Condition({ server }: { server: Server }) {
+  const health = server.health;
+  if (!health || server.disabled) return null;
+  const next = health.next_attempt ? Date.parse(health.next_attempt) - second.value : null;
+  const own = [health.server_name, health.server_version].filter(Boolean).join(" ");
+  const since = age(health.since, now.value);
   return (
-    <form class="box stack" onSubmit={submit}>
-      <div class="pair">
-        <label class="field">
-          <span>Name</span>
-          <input value={name} required autofocus onInput={(event) => setName(event.currentTarget.value)} />
-        </label>
-        <label class="field">
-          <span>Command line, or address</span>
-          <input
-            class="code"
-            value={where}
-            required
-            placeholder="npx -y some-server, or https://…"
-            onInput={(event) => setWhere(event.currentTarget.value)}
-          />
-        </label>
-      </div>
+    <>
       <p class="soft small-text">
-        A server is a program of its own and runs without the sandbox. Add only what you trust to run.
+        {[
+          own && reveal(own),
+          health.protocol_version && `protocol ${health.protocol_version}`,
+          since && `${health.state} ${since === "now" ? "just now" : `for ${since}`}`,
+        ]
+          .filter(Boolean)
+          .join(" · ")}
       </p>
-      <SavingProblem saving={saving} reload={done} />
-      <div class="row end">
-        <button type="button" class="button" onClick={done}>
-          Cancel
-        </button>
-        <button type="submit" class="button primary" disabled={saving.isBusy}>
-          Add
-        </button>
-      </div>
-    </form>
+      {health.error && <p class="bad-text small-text lines">{reveal(health.error)}</p>}
+      {health.state === "failed" && (
+        <p class="soft small-text">
+          {next === null
+            ? "It is not tried again by itself: change it, or restart it."
+            : `It is tried again ${next > 1_000 ? `in ${duration(next)}` : "now"}.`}
+        </p>
+      )}
+      {health.last_error && health.last_error.error !== health.error && (
+        <p class="soft small-text lines">
+          Went wrong {fullTime(health.last_error.at)}: {reveal(health.last_error.error)}
+        </p>
+      )}
+      {health.authorize_at && /^https?:\/\//.test(health.authorize_at) && (
+        <p>
+          <a class="button small primary" href={health.authorize_at} target="_blank" rel="noopener noreferrer">
+            Sign in to {server.name}
+          </a>
+        </p>
+      )}
+      {health.notes?.map((note) => (
+        <p key={note} class="soft small-text">
+          {reveal(note)}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Given({ tools }: { tools: Tool[] }) {
+  if (tools.length === 0) return null;
+  return (
+    <details class="server-tools">
+      <summary class="small-text">{plural(tools.length, "tool")}</summary>
+      <ul class="plain-list">
+        {tools.map((tool) => (
+          <li key={tool.name}>
+            <code>{tool.name}</code>
+            {tool.read_only && <span class="tag">reads</span>}
+            {tool.approval.required && <span class="tag">asks</span>}{" "}
+            <span class="soft">{reveal(tool.description)}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }

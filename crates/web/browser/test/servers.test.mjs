@@ -1,0 +1,103 @@
+// MCP servers of a world: added by fields or as other programs write them, and how they are.
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { stage } from "../harness.mjs";
+
+const axe = createRequire(import.meta.url).resolve("axe-core");
+
+/** A server with one tool that greets whoever its environment names. */
+const SERVER = `
+import { createInterface } from "node:readline";
+const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method === "initialize")
+    answer(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} },
+      serverInfo: { name: "greeter", version: "1.2.3" } });
+  else if (method === "tools/list")
+    answer(id, { tools: [{ name: "greet", description: "Greets " + (process.env.WHOM ?? "nobody"),
+      inputSchema: { type: "object" } }] });
+  else if (id !== undefined) answer(id, {});
+});
+`;
+
+async function openServers(context) {
+  const staged = await stage(context);
+  const script = join(staged.program.data, "greeter.mjs");
+  await writeFile(script, SERVER);
+  const page = await staged.open("/w/demo/settings#mcp-servers");
+  await page.getByRole("button", { name: "Add a server" }).click();
+  return { ...staged, page, script };
+}
+
+async function usable(page, what) {
+  await page.evaluate(readFileSync(axe, "utf8"));
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(
+    violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 160)}`),
+    [],
+    what,
+  );
+}
+
+test("a server is added, tells its tools, is changed and switched off", async (context) => {
+  const { page, script, problems } = await openServers(context);
+  await usable(page, "the form");
+  await page.getByLabel("Name").fill("greeter");
+  await page.getByLabel("Command line, or address").fill(`node "${script}"`);
+  await page.getByLabel("Variables, one on each line").fill("WHOM=ada");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  const server = page.locator(".server", { hasText: "greeter" });
+  await server.locator(".state-tag", { hasText: "ready" }).waitFor();
+  await server.getByText("greeter 1.2.3").waitFor();
+  await server.getByText("1 tool").click();
+  await server.getByText("Greets ada").waitFor();
+  await usable(page, "a server");
+  await server.getByRole("button", { name: "Menu of greeter" }).click();
+  await page.getByRole("menuitem", { name: "Change" }).click();
+  assert.equal(await page.getByLabel("Variables, one on each line").inputValue(), "WHOM=(set)", "values stay hidden");
+  await page.getByLabel(/I vouch for it/).check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await server.getByText("trusted").waitFor();
+  await server.locator(".state-tag", { hasText: "ready" }).waitFor();
+  await server.getByRole("button", { name: "Menu of greeter" }).click();
+  await page.getByRole("menuitem", { name: "Switch off" }).click();
+  await server.locator(".state-tag", { hasText: "off" }).waitFor();
+  await server.getByRole("button", { name: "Menu of greeter" }).click();
+  await page.getByRole("menuitem", { name: "Switch on" }).click();
+  await server.locator(".state-tag", { hasText: "ready" }).waitFor();
+  await server.getByText("trusted").waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test("one that cannot start says why, and servers are taken as other programs write them", async (context) => {
+  const { page, program, script } = await openServers(context);
+  await page.getByRole("button", { name: "JSON", exact: true }).click();
+  await page.getByLabel("Servers, as other programs write them").fill(
+    JSON.stringify({
+      mcpServers: {
+        fine: { command: "node", args: [script], alwaysAllow: ["greet"] },
+        broken: { command: "no-such-program" },
+      },
+    }),
+  );
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.locator(".server", { hasText: "fine" }).locator(".state-tag", { hasText: "ready" }).waitFor();
+  const broken = page.locator(".server", { hasText: "broken" });
+  await broken.locator(".state-tag", { hasText: "failed" }).waitFor();
+  await broken.getByText("was not found").waitFor();
+  await broken.getByText(/tried again/).waitFor();
+  // What the page has no field for is still there after a change.
+  const fine = page.locator(".server", { hasText: "fine" });
+  await fine.getByRole("button", { name: "Menu of fine" }).click();
+  await page.getByRole("menuitem", { name: "Change" }).click();
+  await page.getByLabel("Longest call, in seconds").fill("7");
+  await page.getByRole("button", { name: "Save" }).click();
+  await fine.locator(".state-tag", { hasText: "ready" }).waitFor();
+  const kept = await program.api("/api/worlds/demo/mcp-servers/fine");
+  assert.deepEqual([kept.alwaysAllow, kept.timeout_seconds], [["greet"], 7]);
+});
