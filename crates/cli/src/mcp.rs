@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use agent_world_client::wire;
-use agent_world_core::display::mask_text;
+use agent_world_core::display::{MASKED, mask_text};
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::{Map, Value, json};
 
@@ -186,6 +186,11 @@ fn tell_added(world: &str, added: &[Value], json: bool) -> Result<Exit> {
             let text = format!("    put away in the data folder: {}", away.join(", "));
             screen.line(Tone::Quiet, &words::unbroken(&text))?;
         }
+        if holds_a_key(server) {
+            let text = "    its arguments or address hold a key, which stays in the world's settings and is seen by \
+                        every program here: better move it to --env or --header, or write ${NAME}";
+            screen.line(Tone::Warning, text)?;
+        }
     }
     if !json {
         let text = "`agent-world mcp list --check` says whether they work";
@@ -199,6 +204,13 @@ fn put_away(server: &Value) -> Vec<&str> {
     let values = ["env", "headers"].into_iter().filter_map(|field| server.get(field)?.as_object());
     let away = |value: &Value| value.as_str().is_some_and(|value| value.starts_with(REFERENCE));
     values.flatten().filter(|(_, value)| away(value)).map(|(name, _)| name.as_str()).collect()
+}
+
+/// Whether something else than a variable or header was masked when it was shown.
+fn holds_a_key(server: &Value) -> bool {
+    ["command", "args", "url"]
+        .iter()
+        .any(|field| server.get(field).is_some_and(|value| value.to_string().contains(MASKED)))
 }
 
 async fn remove(

@@ -9,7 +9,7 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 use self::secrets::Masked;
-pub use self::secrets::{mask_secrets, mask_text};
+pub use self::secrets::{MASKED, mask_secrets, mask_text};
 
 mod secrets;
 

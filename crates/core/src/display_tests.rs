@@ -311,6 +311,21 @@ fn a_template_is_filled_once_on_one_line() {
 }
 
 #[test]
+fn what_was_masked_is_not_masked_again() {
+    let command =
+        r#"curl -H "Authorization: Bearer sk-0123456789abcdef0123456789" http://x TOKEN=abc run"#;
+    let once = mask_text(command).into_owned();
+    assert_eq!(once.matches(MASKED).count(), 2, "{once}");
+    assert_eq!(mask_text(&once), once);
+    let fields = json!({"token": "abc", "nested": [{"api_key": "x"}], "command": command});
+    let once = mask_secrets(&fields);
+    assert_ne!(once, fields);
+    assert_eq!(mask_secrets(&once), once);
+    let beside = json!({"token": format!("{MASKED}x, 1 characters] and a secret")});
+    assert!(!mask_secrets(&beside).to_string().contains("and a secret"));
+}
+
+#[test]
 fn every_pattern_compiles_and_every_form_has_one_group() {
     assert!(HIDDEN_PATTERN.is_some());
     assert_ne!(reveal("\u{202e}é"), "\u{202e}é".escape_default().to_string());

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use agent_world_core::config::{McpServer, McpTransport, SET};
-use agent_world_core::display::mask_secrets;
+use agent_world_core::config::{McpServer, McpTransport, SET, World};
+use agent_world_core::display::{MASKED, mask_secrets};
 use serde_json::json;
 
 use crate::app::App;
@@ -14,8 +14,6 @@ use crate::problem::Problem;
 
 /// How settings name what was put away.
 pub const REFERENCE: &str = "${MCP_";
-/// What stands where a secret was masked.
-const MASKED: &str = "[secret masked: ";
 
 /// Keeps keys that must not stand in a world's settings. May take the time of a small file.
 pub trait Secrets: Debug + Send + Sync {
@@ -50,20 +48,18 @@ pub(crate) fn fill_in(
     name: &str,
     server: &mut McpServer,
     stored: Option<&McpServer>,
+    folder: Folder,
 ) -> Result<(), Problem> {
-    let refused = |why: String| {
-        Problem::unprocessable("mcp_server_invalid", format!("server `{name}` {why}"))
-            .with("server", name)
-    };
-    let moved = stored.is_some_and(|stored| has_moved(server, stored));
+    let refused = |why: String| refused(name, &why);
+    let moved = stored.is_some_and(|stored| has_moved(server, stored, folder));
     let known = stored.map(values);
     let known = |key: &str| known.and_then(|known| known.get(key));
     for (key, value) in values_mut(server) {
         match known(key) {
             Some(stored) if moved && (value == SET || value == stored && is_kept(stored)) => {
                 return Err(refused(format!(
-                    "is another program (or has other arguments) or at another host than before, and what is kept for `{key}` does not go there; \
-                     send the value of `{key}` again, or leave it out"
+                    "is another program (or has other arguments, variables or another folder) or at another host than before, \
+                     and what is kept for `{key}` does not go there; send the value of `{key}` again, or leave it out"
                 )));
             }
             Some(stored) if value == SET => value.clone_from(stored),
@@ -89,19 +85,79 @@ pub(crate) fn fill_in(
     Ok(())
 }
 
+fn refused(name: &str, why: &str) -> Problem {
+    Problem::unprocessable("mcp_server_invalid", format!("server `{name}` {why}"))
+        .with("server", name)
+}
+
+/// Whether the folder of a world is the one that it was. Its programs are looked for there first, and so are theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Folder {
+    Same,
+    Moved,
+}
+
+impl Folder {
+    pub fn between(before: &World, after: &World) -> Self {
+        match before.working_directory == after.working_directory {
+            true => Self::Same,
+            false => Self::Moved,
+        }
+    }
+}
+
+/// Refuses to take a server with kept keys to another folder of its world. Those in `sent` are looked at with [`fill_in`].
+pub(crate) fn check_left<T>(
+    world: &World,
+    sent: &BTreeMap<String, T>,
+    folder: Folder,
+) -> Result<(), Problem> {
+    let left = world.mcp_servers.iter().filter(|(name, _)| !sent.contains_key(*name));
+    for (name, server) in left.filter(|(_, server)| has_moved(server, server, folder)) {
+        if let Some((key, _)) = values(server).iter().find(|(_, value)| is_kept(value)) {
+            let why = format!(
+                "runs in the world's folder, and what is kept for `{key}` does not go to another one; give the server a `cwd` \
+                 that is an absolute path, or send it in the same change with the value of `{key}`"
+            );
+            return Err(refused(name, &why));
+        }
+    }
+    Ok(())
+}
+
 /// Whether what was given to a server would now reach somebody else: another host, or another program. An interpreter runs
-/// anything, so that a program with other arguments, or in another folder, is another one.
-fn has_moved(server: &McpServer, stored: &McpServer) -> bool {
+/// anything, and variables say where it finds it and whom it calls, so that a program with other arguments or variables, or
+/// in another folder, is another one.
+fn has_moved(server: &McpServer, stored: &McpServer, folder: Folder) -> bool {
     match (&server.transport, &stored.transport) {
         (
-            McpTransport::Stdio { command, args, cwd, .. },
-            McpTransport::Stdio { command: before, args: args_before, cwd: cwd_before, .. },
-        ) => (command, args, cwd) != (before, args_before, cwd_before),
+            McpTransport::Stdio { command, args, cwd, env },
+            McpTransport::Stdio {
+                command: command_before,
+                args: args_before,
+                cwd: cwd_before,
+                env: env_before,
+            },
+        ) => {
+            let follows_world = cwd.as_deref().is_none_or(|cwd| !cwd.starts_with('/'));
+            (command, args, cwd) != (command_before, args_before, cwd_before)
+                || (folder == Folder::Moved && follows_world)
+                || steers_elsewhere(env, env_before)
+        }
         (McpTransport::Http { url, .. }, McpTransport::Http { url: before, .. }) => {
             url != before && origin(url).is_none_or(|now| origin(before) != Some(now))
         }
         _ => true,
     }
+}
+
+/// Whether variables that are no keys differ. What is a key is told by its name here: a path could be given a key's form.
+fn steers_elsewhere(env: &BTreeMap<String, String>, before: &BTreeMap<String, String>) -> bool {
+    let differs = |name: &String| match (env.get(name), before.get(name)) {
+        (Some(now), Some(before)) => now != SET && now != before,
+        _ => true,
+    };
+    env.keys().chain(before.keys()).any(|name| !is_secret(name, "any") && differs(name))
 }
 
 /// Scheme, host and port. None for what cannot be read, which is then like nothing else.
@@ -159,10 +215,15 @@ impl Sent {
     }
 
     /// As it is to stand in the settings, in place of what stands there.
-    pub fn settled(&self, name: &str, stored: Option<&McpServer>) -> Result<McpServer, Problem> {
+    pub fn settled(
+        &self,
+        name: &str,
+        stored: Option<&McpServer>,
+        folder: Folder,
+    ) -> Result<McpServer, Problem> {
         let mut server = self.as_sent.clone();
         // Only now, on what is replaced: what was kept a moment ago may be forgotten by now.
-        fill_in(name, &mut server, stored)?;
+        fill_in(name, &mut server, stored, folder)?;
         for (key, variable) in &self.away {
             values_mut(&mut server).insert(key.clone(), variable.clone());
         }

@@ -79,19 +79,22 @@ impl Conclusion {
         ))
     }
 
-    /// The same for programs, where something waits.
+    /// The same for programs, where something waits or was denied for want of a person.
     pub fn object(&self, errand: &Errand) -> Option<Value> {
-        if self.waiting.is_empty() {
-            return None;
-        }
+        let state = match (self.waiting.is_empty(), errand.denied.is_empty()) {
+            (false, _) => "waiting",
+            (true, false) => "denied",
+            (true, true) => return None,
+        };
         let ids: Vec<&str> = self.waiting.iter().map(|approval| approval.id.as_str()).collect();
         Some(json!({
             "type": "outcome",
-            "state": "waiting",
+            "state": state,
             "message_id": errand.descent.message(),
             "chat_id": errand.chat,
             "taken_up": errand.descent.is_taken_in(),
             "approvals": ids,
+            "denied": errand.denied,
         }))
     }
 

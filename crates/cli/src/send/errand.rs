@@ -304,10 +304,13 @@ impl Errand {
 
     /// A call needs approval, or was decided about. What somebody else's message led to is theirs to decide.
     async fn asked(&mut self, approval: &Approval) -> Result<()> {
+        if !self.descent.has_call(&approval.tool_call_id) {
+            return Ok(());
+        }
         if approval.state == ApprovalState::Denied && approval.decided_by.is_none() {
             self.denied.insert(approval.id.clone());
         }
-        if !approval.is_pending() || !self.descent.has_call(&approval.tool_call_id) {
+        if !approval.is_pending() {
             return Ok(());
         }
         match self.deciding.decide(&self.connection.client, approval).await? {

@@ -27,6 +27,25 @@ async fn reckless(house: &House, id: &str, mode: &str) -> Chat {
 }
 
 #[tokio::test]
+async fn what_an_agent_runs_cannot_use_the_cookie_of_a_browser() {
+    let mut house = House::open().await;
+    let chat = reckless(&house, "free", "off").await;
+    let token = house.make_token("maria", "admin").await;
+    let request = house.request(Method::POST, "/api/session").json(&json!({ "token": token }));
+    let signed_in = house.send(request).await.is(200);
+    let cookie = signed_in.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    let mut own = tokio::process::Command::new("curl");
+    own.args(["-s", "-H", &format!("cookie: {cookie}"), &format!("{}/api/me", house.url)]);
+    let answer = String::from_utf8(own.output().await.unwrap().stdout).unwrap();
+    assert!(answer.contains("maria"), "{answer}");
+    let curl = format!("curl -s -H 'cookie: {cookie}' {}/api/me", house.url);
+    house.token = Some(token);
+    house.say_and_settle(&chat, &script(&curl)).await;
+    let words = house.last_words(&chat).await;
+    assert!(words.contains("own_program_refused"), "{words}");
+}
+
+#[tokio::test]
 async fn what_an_agent_runs_cannot_decide_for_people() {
     let mut house = House::open().await;
     let careful = house.world("careful", &["bob"], json!({})).await;

@@ -50,6 +50,7 @@ fn the_usual_file_is_imported_and_its_keys_are_put_away() {
     let text = format!(
         r#"{{"mcpServers": {{
             "hub": {{"command": "hub", "args": ["-y"], "env": {{"GITHUB_TOKEN": "{key}", "LEVEL": "1"}}}},
+            "loose": {{"command": "loose", "args": ["--token", "{key}"], "disabled": true}},
             "wiki": {{"url": "https://example.com/mcp", "headers": {{"Authorization": "Bearer {key}"}}}}
         }}}}"#
     );
@@ -57,7 +58,9 @@ fn the_usual_file_is_imported_and_its_keys_are_put_away() {
     let file = file.to_str().unwrap();
     let told = home.run(&["mcp", "import", file]).succeeded();
     let told = told.says("demo has hub: hub -y").says("put away in the data folder: GITHUB_TOKEN");
+    let told = told.says("its arguments or address hold a key");
     assert!(!told.out.contains(key), "{}", told.out);
+    assert_eq!(told.out.matches("hold a key").count(), 1, "{}", told.out);
     for command in [
         &["mcp", "list", "--json"][..],
         &["world", "show", "demo", "--json"],

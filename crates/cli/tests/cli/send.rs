@@ -187,6 +187,31 @@ fn a_message_behind_a_waiting_request_says_what_becomes_of_it() {
 }
 
 #[test]
+fn programs_are_told_what_was_denied_for_want_of_a_person() {
+    let home = Home::new();
+    let objects = home.run(&["send", "--json", "run touch made"]).with_code(3).json();
+    let asked = objects.iter().find(|one| one["type"] == "approval").unwrap();
+    let outcome = objects.last().unwrap();
+    assert_eq!((&outcome["type"], &outcome["state"]), (&"outcome".into(), &"denied".into()));
+    assert_eq!(outcome["denied"], serde_json::json!([asked["id"]]));
+    assert_eq!(outcome["approvals"], serde_json::json!([]));
+}
+
+#[test]
+fn what_is_denied_to_others_is_not_told_as_ones_own() {
+    let home = Home::new();
+    let agents = ["--agent", "ada:demo/demo", "--agent", "bob:demo/demo"];
+    let brief = ["world", "create", "brief", "--approval-timeout", "2"];
+    home.run(&[&brief[..], &agents].concat()).succeeded();
+    let theirs = ["send", "-w", "brief", "--approve", "wait", "@ada run touch made"];
+    home.run(&theirs).with_code(3);
+    // Long enough for the other's request to run out meanwhile.
+    let own = ["send", "-w", "brief", "--approve", "all", "@bob run sleep 3"];
+    home.run(&own).succeeded();
+    assert!(!home.file("made").exists());
+}
+
+#[test]
 fn what_a_run_approved_in_advance_is_told_apart_from_what_a_person_approved() {
     let home = Home::new();
     let ended = home.run(&["send", "--approve", "all", "run echo hi"]).succeeded();

@@ -9,6 +9,9 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
+/// How what stands in the place of a secret begins.
+pub const MASKED: &str = "[secret masked: ";
+
 /// Masks text that is a secret by the name it stands under or by the form it has.
 pub fn mask_secrets(value: &Value) -> Value {
     mask(value).0
@@ -69,7 +72,10 @@ impl Masking {
         match value {
             Value::String(text) if !text.is_empty() => {
                 self.masked = Masked::Something;
-                Value::String(marker("value of a secret field", text))
+                match marker_at_the_start(text) {
+                    Some(length) if length == text.len() => value.clone(),
+                    _ => Value::String(marker("value of a secret field", text)),
+                }
             }
             Value::Array(items) => items.iter().map(|item| self.secret(item)).collect(),
             Value::Object(fields) => {
@@ -92,8 +98,17 @@ impl Masking {
 
 // Says what kind of thing is hidden and how long it is; not a character of it.
 fn marker(kind: &str, secret: &str) -> String {
-    format!("[secret masked: {kind}, {} characters]", secret.chars().count())
+    format!("{MASKED}{kind}, {} characters]", secret.chars().count())
 }
+
+/// Bytes of the marker that a text begins with: what was masked before is not masked again.
+fn marker_at_the_start(text: &str) -> Option<usize> {
+    MARKER.as_ref()?.find(text).map(|found| found.end())
+}
+
+static MARKER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\[secret masked: [A-Za-z ]{1,40}, [0-9]{1,9} characters\]").ok()
+});
 
 /// Masks secrets that are told by their form anywhere inside a text.
 pub fn mask_text(text: &str) -> Cow<'_, str> {
@@ -105,6 +120,11 @@ pub fn mask_text(text: &str) -> Cow<'_, str> {
         let mut forms = SECRET_FORMS.iter().zip(found.iter().skip(1));
         let secret = forms.find_map(|((kind, _), secret)| Some((kind, secret?)));
         match (found.get(0), secret) {
+            (Some(whole), Some((_, secret)))
+                if marker_at_the_start(part(secret.start(), text.len())).is_some() =>
+            {
+                whole.as_str().to_owned()
+            }
             (Some(whole), Some((kind, secret))) => [
                 part(whole.start(), secret.start()),
                 &marker(kind, secret.as_str()),

@@ -5,9 +5,7 @@
 use serde_json::Value;
 
 use super::Policy;
-
-/// What stands where a secret was masked, as a policy is shown.
-const MASKED: &str = "[secret masked: ";
+use crate::display::MASKED;
 
 impl Policy {
     /// The preset and the rules of a document, with the granted rules of the policy in force.

@@ -89,6 +89,13 @@ async fn admit(app: &App, parts: &Parts) -> Result<Option<Identity>, Problem> {
         true => signed_in(app, &known, parts),
         false => holder(app, &known, parts),
     };
+    let found = match (found, link) {
+        // A browser sends its cookie to every port of a host, so also to what an agent serves there.
+        (Ok(identity), Some(link)) if is_browser && link.is_from_here() => {
+            origin::check_peer(link.peer().await).map(|()| identity)
+        }
+        (found, _) => found,
+    };
     match found {
         Ok(identity) => Ok(Some(identity)),
         Err(_) if showing == Showing::Public => Ok(None),

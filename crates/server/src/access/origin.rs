@@ -105,7 +105,8 @@ pub(super) fn check_direct(headers: &HeaderMap) -> Result<(), Problem> {
     Err(refused_host(why))
 }
 
-/// Without tokens whoever is on this machine may do everything; what agents run there must not decide for people.
+/// Without tokens whoever is on this machine may do everything, and with a browser's cookie what its person may; what agents
+/// run there must not decide for people.
 pub(super) fn check_peer(peer: Peer) -> Result<(), Problem> {
     let why = match peer {
         Peer::Other => return Ok(()),

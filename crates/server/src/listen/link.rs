@@ -116,6 +116,12 @@ impl Link {
         self.between.theirs.ip()
     }
 
+    /// Whether the other end is on this machine.
+    pub fn is_from_here(&self) -> bool {
+        let Between { theirs, ours } = self.between;
+        theirs.ip().is_loopback() || theirs.ip() == ours.ip()
+    }
+
     /// Who is at the other end. Looked up with the first request; what is not certain is looked up again with the next.
     pub async fn peer(&self) -> Peer {
         let Between { theirs, ours } = self.between;

@@ -21,7 +21,7 @@ use crate::access::{Admin, Viewer};
 use crate::app::App;
 use crate::extract::{Body, Path, Query};
 use crate::problem::Problem;
-use crate::secrets;
+use crate::secrets::{self, Folder};
 use crate::wire::{AddedServers, McpServer, McpServersInput, Page, Paging};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -94,7 +94,7 @@ async fn add_mcp_servers(
     let mut trial = stored.clone();
     for (name, server) in &servers {
         let mut server = server.clone();
-        secrets::fill_in(name, &mut server, stored.mcp_servers.get(name))?;
+        secrets::fill_in(name, &mut server, stored.mcp_servers.get(name), Folder::Same)?;
         let checked = server.check_bounds(stored.mcp_servers.get(name));
         let told = checked.map_err(|invalid| match &one {
             Some(_) => invalid,

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::problem::Problem;
-use crate::secrets::{self, Sent};
+use crate::secrets::{self, Folder, Sent};
 use crate::wire::{AgentInput, Patch, WorldInput};
 
 /// Problems of a policy that are told; what is no policy at all may have thousands.
@@ -78,12 +78,14 @@ impl Change {
     pub fn trial(&self, stored: &World) -> Result<World, Problem> {
         let mut trial = stored.clone();
         self.apply_rest(&mut trial)?;
+        let folder = Folder::between(stored, &trial);
+        secrets::check_left(stored, &self.servers, folder)?;
         for (name, server) in &self.servers {
             let Some(mut server) = server.clone() else {
                 trial.mcp_servers.remove(name);
                 continue;
             };
-            secrets::fill_in(name, &mut server, stored.mcp_servers.get(name))?;
+            secrets::fill_in(name, &mut server, stored.mcp_servers.get(name), folder)?;
             trial.mcp_servers.insert(name.clone(), server);
         }
         Ok(trial)
@@ -153,11 +155,14 @@ impl Ready {
     }
 
     pub fn apply(&self, world: &mut World) -> Result<(), Problem> {
+        let before = world.clone();
         self.change.apply_rest(world)?;
+        let folder = Folder::between(&before, world);
+        secrets::check_left(&before, &self.change.servers, folder)?;
         for name in self.change.servers.keys() {
             match self.sent.get(name) {
                 Some(sent) => {
-                    let server = sent.settled(name, world.mcp_servers.get(name))?;
+                    let server = sent.settled(name, world.mcp_servers.get(name), folder)?;
                     world.mcp_servers.insert(name.clone(), server);
                 }
                 None => drop(world.mcp_servers.remove(name)),

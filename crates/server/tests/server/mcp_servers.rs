@@ -286,6 +286,57 @@ async fn a_key_that_is_kept_does_not_go_to_another_host_or_program() {
         stage.post(SERVERS, other).await.fails(422, "mcp_server_invalid").says("`API_KEY`");
     }
     stage.post(SERVERS, written("/no/such/program", "(set)")).await.is(200);
+
+    // Variables say where a program is looked for and whom it calls.
+    let with = |variable: &str, value: &str| {
+        let mut other = written("/no/such/program", "(set)");
+        other["env"][variable] = json!(value);
+        other
+    };
+    let path_like_a_key = format!("/tmp/{KEY}");
+    for (variable, value) in
+        [("PYTHONPATH", "/tmp"), ("BASE_URL", "https://two.example"), ("PATH", &path_like_a_key)]
+    {
+        let refused = stage.post(SERVERS, with(variable, value)).await;
+        refused.fails(422, "mcp_server_invalid").says("`API_KEY`");
+    }
+    stage.post(SERVERS, with("GITHUB_TOKEN", KEY)).await.is(200);
+    let mut anew = with("BASE_URL", "https://one.example");
+    anew["env"]["API_KEY"] = json!(KEY);
+    stage.post(SERVERS, anew).await.is(200);
+    stage.post(SERVERS, with("BASE_URL", "(set)")).await.is(200);
+    let without = stage.post(SERVERS, written("/no/such/program", "(set)")).await;
+    without.fails(422, "mcp_server_invalid").says("`API_KEY`");
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_kept_does_not_follow_its_world_to_another_folder() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    let written = |name: &str, cwd: Option<&str>, key: &str| {
+        let mut server = json!({"command": "/no/such/program", "env": {"API_KEY": key}});
+        server["cwd"] = json!(cwd);
+        (name.to_owned(), server)
+    };
+    let change = |servers: Vec<(String, Value)>| {
+        let servers: serde_json::Map<_, _> = servers.into_iter().collect();
+        json!({ "working_directory": "/usr", "mcp_servers": servers })
+    };
+    let add = |servers: Vec<(String, Value)>| {
+        let mut body = change(servers);
+        body.as_object_mut().unwrap().remove("working_directory");
+        body
+    };
+    let both = vec![written("here", None, KEY), written("there", Some("/tmp"), KEY)];
+    stage.patch("/api/worlds/w", add(both)).await.is(200);
+    for servers in
+        [vec![], vec![written("here", None, "(set)")], vec![written("here", Some("/usr"), "(set)")]]
+    {
+        let refused = stage.patch("/api/worlds/w", change(servers)).await;
+        refused.fails(422, "mcp_server_invalid").says("`here`").says("`API_KEY`");
+    }
+    stage.patch("/api/worlds/w", change(vec![written("here", None, KEY)])).await.is(200);
     stage.engine.shutdown().await;
 }
 
