@@ -96,3 +96,37 @@ test("a chat is forked from a message, renamed and deleted", async (context) => 
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.waitForFunction(() => !document.querySelector(".sidebar")?.textContent.includes("A copy"));
 });
+
+test("what was being edited outlives a reload", async (context) => {
+  const { open } = await stage(context);
+  const page = await open("/");
+  await page.getByLabel("Message", { exact: true }).fill("hello");
+  await page.keyboard.press("Enter");
+  await page.locator(".prose", { hasText: "Hello! Say" }).waitFor();
+  await page.locator(".message.mine").hover();
+  await page.getByRole("button", { name: "Edit and send again" }).click();
+  await page.locator(".edit textarea").fill("count to 3");
+  await page.reload();
+  await page.locator(".edit textarea").waitFor();
+  assert.equal(await page.locator(".edit textarea").inputValue(), "count to 3");
+  await page.keyboard.press("Escape");
+  await page.locator(".edit").waitFor({ state: "detached" });
+  await page.reload();
+  await page.locator(".message.mine", { hasText: "hello" }).waitFor();
+  assert.equal(await page.locator(".edit").count(), 0);
+});
+
+test("where something is taken back that the page has not loaded, it loads what is left", async (context) => {
+  const { program, open } = await stage(context);
+  const chat = await program.chat();
+  const path = `/api/worlds/demo/chats/${chat.id}/messages`;
+  const first = await program.api(path, { content: "@nobody first" });
+  // More than the page loads at once; nobody answers, since nobody is addressed at a line's start.
+  for (let count = 0; count < 70; count += 1) await program.api(path, { content: `say @ada ${count}` });
+  const page = await open(`/w/demo/c/${chat.id}`);
+  await page.locator(".message.mine", { hasText: "say @ada 69" }).waitFor();
+  assert.equal(await page.locator(".message.mine", { hasText: "first" }).count(), 0);
+  await program.api(`${path}/${first.message.id}`, { content: "say @ada anew" }, "PUT");
+  await page.locator(".message.mine", { hasText: "anew" }).waitFor();
+  await page.waitForFunction(() => document.querySelectorAll(".message.mine").length === 1);
+});

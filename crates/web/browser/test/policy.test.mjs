@@ -150,3 +150,53 @@ test("what people granted for ever is named beside the rules, and can be taken b
   await page.getByText("Nobody approved anything for ever.").waitFor();
   await program.api("/api/worlds/demo/policy").then((found) => assert.deepEqual(found.granted, []));
 });
+
+test("what is written while rules are saved stays, and is saved next", async (context) => {
+  const { program, open } = await stage(context);
+  const page = await openPolicy(open);
+  await page.getByRole("button", { name: "deny a command" }).click();
+  await page.getByLabel("Why").fill("first");
+  const held = [];
+  await page.route("**/api/worlds/demo/policy", (route) =>
+    route.request().method() === "PUT" ? held.push(route) : route.continue(),
+  );
+  const save = page.getByRole("button", { name: "Save rules" });
+  await save.click();
+  while (held.length < 1) await new Promise((done) => setTimeout(done, 20));
+  await page.getByLabel("Why").fill("first and second");
+  await held[0].continue();
+  await page.locator(".toast", { hasText: "Saved" }).waitFor();
+  assert.equal(await page.getByLabel("Why").inputValue(), "first and second");
+  const why = () => program.api("/api/worlds/demo/policy").then((found) => found.rules[0].description);
+  assert.equal(await why(), "first");
+  await page.unroute("**/api/worlds/demo/policy");
+  await save.click();
+  await page.waitForFunction(() => document.querySelectorAll(".toast-good").length > 1);
+  assert.equal(await why(), "first and second");
+  assert.ok(await save.isDisabled());
+});
+
+test("permissions that could not be loaded are not said to be none, and those of many chats are all there", async (context) => {
+  const { program, open } = await stage(context);
+  for (let count = 0; count < 205; count += 1) await program.api("/api/worlds/demo/chats", {});
+  const oldest = (await program.api("/api/worlds/demo/chats?limit=1000")).data.sort((a, b) =>
+    a.updated_at < b.updated_at ? -1 : 1,
+  )[0];
+  await program.api(`/api/worlds/demo/chats/${oldest.id}/messages`, { content: "run date" });
+  while ((await program.waiting()).length === 0) await new Promise((done) => setTimeout(done, 50));
+  const [{ id, agent_id, tool }] = await program.waiting();
+  await program.api(`/api/approvals/${id}`, { decision: "approve", scope: "session", match: 0, agent_id, tool });
+  // Of the one that has the permission it is asked last of all.
+  for (let count = 0; count < 205; count += 1) await program.api("/api/worlds/demo/chats", {});
+  const page = await open("/stats");
+  let isBroken = true;
+  await page.route(`**/chats/${oldest.id}/grants*`, (route) =>
+    isBroken ? route.fulfill({ status: 500, body: "{}" }) : route.continue(),
+  );
+  await page.goto(`${program.url}/w/demo/settings#permissions`);
+  await page.getByText("They could not be loaded.").waitFor();
+  assert.equal(await page.getByText("None.", { exact: true }).count(), 0);
+  isBroken = false;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.locator(".box", { hasText: "exactly for date" }).waitFor();
+});

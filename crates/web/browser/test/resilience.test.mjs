@@ -46,15 +46,41 @@ test("the program is killed and started again: nothing is missing, nothing twice
   assert.equal(await page.locator(".call").count(), 1);
 });
 
-test("what cannot be sent is not lost", async (context) => {
+test("what cannot be sent waits, and is sent once when the server is back", async (context) => {
   const { program, open } = await stage(context);
-  const page = await open("/");
+  const chat = await program.chat();
+  const page = await open(`/w/demo/c/${chat.id}`);
+  await page.getByText("Who is here").waitFor();
   const field = page.getByLabel("Message", { exact: true });
   await field.fill("do not lose me");
   await program.kill();
   await page.keyboard.press("Enter");
-  await page.locator(".toast-bad", { hasText: "Not sent" }).waitFor();
-  assert.equal(await field.inputValue(), "do not lose me");
+  const waits = page.locator(".outbox-item", { hasText: "do not lose me" });
+  await waits.getByText("Not sent yet").waitFor();
+  assert.equal(await field.inputValue(), "");
+  await field.fill("nor me");
+  await page.keyboard.press("Enter");
+  await program.start();
+  await page.locator(".message.mine", { hasText: "nor me" }).waitFor();
+  await waits.waitFor({ state: "detached" });
+  const { data } = await program.api(`/api/worlds/demo/chats/${chat.id}/messages`);
+  assert.deepEqual(
+    data.filter((one) => one.role === "user").map((one) => one.content),
+    ["do not lose me", "nor me"],
+  );
+});
+
+test("what waits can be taken back and written otherwise", async (context) => {
+  const { program, open } = await stage(context);
+  const page = await open("/");
+  const field = page.getByLabel("Message", { exact: true });
+  await field.fill("first");
+  await program.kill();
+  await page.keyboard.press("Enter");
+  await field.fill("second");
+  await page.locator(".outbox-item").getByRole("button", { name: "Take back" }).click();
+  assert.equal(await field.inputValue(), "first\nsecond");
+  assert.equal(await page.locator(".outbox-item").count(), 0);
 });
 
 test("somebody who reads further up is not pulled down, and is told of what is new", async (context) => {

@@ -101,3 +101,114 @@ test("one that cannot start says why, and servers are taken as other programs wr
   const kept = await program.api("/api/worlds/demo/mcp-servers/fine");
   assert.deepEqual([kept.alwaysAllow, kept.timeout_seconds], [["greet"], 7]);
 });
+
+test("whoever leaves a server that they have begun to write is asked first", async (context) => {
+  const { page } = await openServers(context);
+  let answer = false;
+  const asked = [];
+  page.on("dialog", (dialog) => {
+    asked.push(dialog.message());
+    return answer ? dialog.accept() : dialog.dismiss();
+  });
+  await page.getByLabel("Name").fill("files");
+  await page.getByRole("tab", { name: "Agents" }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("link", { name: "Statistics" }).click();
+  assert.match(page.url(), /settings#mcp-servers$/);
+  assert.equal(await page.getByLabel("Name").inputValue(), "files");
+  assert.equal(asked.length, 3);
+  answer = true;
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Add a server" }).click();
+  assert.equal(await page.getByLabel("Name").inputValue(), "");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  assert.equal(asked.length, 4, "where nothing was written nobody is asked");
+});
+
+test("what somebody else changed meanwhile is not overwritten", async (context) => {
+  const { page, program } = await openServers(context);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  const servers = "/api/worlds/demo/mcp-servers";
+  const write = (args) => program.api(servers, { mcpServers: { files: { command: "no-such-program", args } } });
+  const change = async () => {
+    await page.getByRole("button", { name: "Menu of files" }).click();
+    await page.getByRole("menuitem", { name: "Change" }).click();
+  };
+  await write(["one"]);
+  await page.locator(".server", { hasText: "files" }).waitFor();
+  await change();
+  await page.getByLabel("Longest call, in seconds").fill("7");
+  await write(["two"]);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Somebody else changed files meanwhile.").waitFor();
+  assert.equal(await page.getByLabel("Longest call, in seconds").inputValue(), "7");
+  const now = await program.api(`${servers}/files`);
+  assert.deepEqual([now.args, now.timeout_seconds], [["two"], null]);
+  await page.getByRole("button", { name: "Reload" }).click();
+  // Other settings are no reason to refuse it.
+  await page.locator(".server", { hasText: "no-such-program two" }).waitFor();
+  await change();
+  await page.getByLabel("Longest call, in seconds").fill("9");
+  await program.api("/api/worlds/demo", { description: "Changed." }, "PATCH");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator(".toast", { hasText: "Saved" }).waitFor();
+  const saved = await program.api(`${servers}/files`);
+  assert.deepEqual([saved.args, saved.timeout_seconds], [["two"], 9]);
+  // Nor does what is written go with a server that somebody else removes.
+  await page.locator(".server", { hasText: "no-such-program two" }).waitFor();
+  await change();
+  await page.getByLabel("Longest call, in seconds").fill("11");
+  const isListed = page.waitForResponse(
+    async (answer) => answer.url().includes(servers) && !(await answer.text()).includes("no-such-program"),
+  );
+  await program.api(`${servers}/files`, undefined, "DELETE");
+  await isListed;
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Somebody else changed files meanwhile.").waitFor();
+  assert.equal(await page.getByLabel("Longest call, in seconds").inputValue(), "11");
+});
+
+test("a new server takes the place of no other, and secrets that are not shown stay what they are", async (context) => {
+  const { page, program } = await openServers(context);
+  const servers = "/api/worlds/demo/mcp-servers";
+  const files = { command: "no-such-program", args: ["a b", 'c"d', "e\\f"], env: { KEY: "s3cret" } };
+  await program.api(servers, { mcpServers: { files } });
+  await page.locator(".server", { hasText: "files" }).waitFor();
+  await page.getByLabel("Name").fill("files");
+  await page.getByLabel("Command line, or address").fill("other");
+  // The list was loaded before that one was there, or after.
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByText(/Somebody else changed files meanwhile|There is a server files already/).waitFor();
+  assert.equal((await program.api(`${servers}/files`)).command, "no-such-program");
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.getByRole("button", { name: "Cancel" }).click();
+  const before = await program.api(`${servers}/files`);
+  await page.getByRole("button", { name: "Menu of files" }).click();
+  await page.getByRole("menuitem", { name: "Change" }).click();
+  await page.getByLabel("Longest call, in seconds").fill("7");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator(".toast", { hasText: "Saved" }).waitFor();
+  const after = await program.api(`${servers}/files`);
+  assert.deepEqual([after.args, after.env, after.timeout_seconds], [files.args, before.env, 7]);
+});
+
+test("a secret that is masked is not saved as its mask, and the form says so before", async (context) => {
+  const { page, program } = await openServers(context);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  const secret = `ghp_${"aB3d".repeat(9)}`;
+  const servers = "/api/worlds/demo/mcp-servers";
+  await program.api(servers, { mcpServers: { files: { command: "no-such-program", args: ["--key", secret] } } });
+  await page.getByRole("button", { name: "Menu of files" }).click();
+  await page.getByRole("menuitem", { name: "Change" }).click();
+  await page.getByText("A secret in it is masked").waitFor();
+  const where = page.getByLabel("Command line, or address");
+  assert.ok(!(await where.inputValue()).includes(secret));
+  await page.getByLabel("Longest call, in seconds").fill("7");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator(".warning", { hasText: "masked secret" }).waitFor();
+  await where.fill(`no-such-program --key ${secret}`);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator(".toast", { hasText: "Saved" }).waitFor();
+  const whole = await program.api("/api/worlds/demo/export").then((found) => JSON.stringify(found));
+  assert.ok(!whole.includes("secret masked"));
+});

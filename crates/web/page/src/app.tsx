@@ -10,10 +10,10 @@ import { Help } from "./shell/help";
 import { Home, WorldStart } from "./shell/home";
 import { useGlobalKeys } from "./shell/keys";
 import { Sidebar } from "./shell/sidebar";
-import { SignIn } from "./shell/sign-in";
+import { SignIn, SignInAgain } from "./shell/sign-in";
 import { TopBar } from "./shell/top-bar";
 import { Switcher } from "./shell/switcher";
-import { me, sessionProblem, startSession } from "./state/session";
+import { interruption, me, sessionProblem, startSession } from "./state/session";
 import { Questions } from "./ui/dialog";
 import { Lazy } from "./ui/lazy";
 import { Empty, Failure, Loading, Toasts } from "./ui/parts";
@@ -23,6 +23,7 @@ export function App() {
     <>
       <Inner />
       <Questions />
+      <SignInAgain />
       <Toasts />
     </>
   );
@@ -56,7 +57,7 @@ function Shell() {
   useGlobalKeys();
   const hasPanel = isPanelShown.value;
   return (
-    <div class={`shell ${hasPanel ? "with-panel" : ""}`}>
+    <div class={`shell ${hasPanel ? "with-panel" : ""} ${interruption.value ? "covered" : ""}`}>
       <a
         class="skip"
         href="#main"

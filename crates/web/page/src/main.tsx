@@ -6,6 +6,7 @@ import { startRouter } from "./router";
 import { showInbox } from "./inbox/panel";
 import { startColours } from "./state/kept";
 import { startNotices } from "./state/notices";
+import { startOutbox } from "./state/outbox";
 import { startSession, sessionProblem } from "./state/session";
 import { problemText } from "./api/http";
 import { startTitle } from "./shell/title";
@@ -22,6 +23,7 @@ startColours();
 startRouter();
 startTitle();
 startNotices(showInbox);
+startOutbox();
 startSession().catch((error: unknown) => {
   sessionProblem.value = problemText(error);
 });

@@ -1,6 +1,10 @@
 // Puts times, calls, states and counts into words. What others wrote comes out with nothing hidden in it.
 
+import { isFields, print } from "./api/json";
 import type { Approval, Json } from "./api/types";
+
+/** How a masked secret begins. */
+export const MASK = "[secret masked: ";
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
@@ -85,18 +89,15 @@ export function callState(state: string): string {
   return STATES[state] ?? state;
 }
 
-const isFields = (value: Json | undefined): value is { [name: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** What a call is about, on one line: a command as it would be typed, one argument as it is, all else as JSON. */
 export function callLine(value: Json): string {
   if (typeof value === "string") return revealLine(value);
-  if (!isFields(value)) return value === null ? "" : revealLine(JSON.stringify(value));
+  if (!isFields(value)) return value === null ? "" : revealLine(print(value));
   const command = value["command"];
   const script = value["script"];
   if (typeof command === "string") {
     const parameters = Array.isArray(value["parameters"]) ? value["parameters"] : [];
-    return [command, ...parameters.map((one) => (typeof one === "string" ? one : JSON.stringify(one)))]
+    return [command, ...parameters.map((one) => (typeof one === "string" ? one : print(one)))]
       .map(word)
       .join(" ");
   }
@@ -106,7 +107,7 @@ export function callLine(value: Json): string {
   const all = Object.values(value);
   if (all.length === 0) return "";
   if (all.length === 1 && typeof all[0] === "string") return revealLine(all[0]);
-  return revealLine(JSON.stringify(value));
+  return revealLine(print(value));
 }
 
 /** A word in which it would not be clear where it ends is shown in quotes. */

@@ -54,6 +54,45 @@ test("what is heard before the page is loaded stays after it, once", () => {
   assert.deepEqual(chat.order, ["1", "2", "3", "4"]);
 });
 
+test("what was heard of a page already stands where the log has it", () => {
+  const chat = new Conversation();
+  chat.hear(heard("message", message("3")));
+  chat.precede([message("1"), message("2"), message("3"), message("4")]);
+  chat.hear(heard("message", message("5")));
+  assert.deepEqual(chat.order, ["1", "2", "3", "4", "5"]);
+});
+
+test("replies stand in the order in which they were stored, and what is being written comes last", () => {
+  const chat = new Conversation();
+  const begun = (id: string) => chat.hear(chunk(0, "x", { message_id: id }));
+  const stored = (id: string, more: Partial<Message> = {}) =>
+    chat.hear(heard("message", message(id, { role: "assistant", sender: "ada", ...more })));
+  chat.precede([message("1")]);
+  begun("a");
+  begun("b");
+  chat.hear(heard("message", message("2")));
+  assert.deepEqual(chat.order, ["1", "2", "a", "b"]);
+  const calls = [{ id: "call", type: "function", function: { name: "shell_cmd", arguments: "{}" } }];
+  stored("b", { tool_calls: calls });
+  assert.deepEqual(chat.order, ["1", "2", "b", "call", "a"]);
+  chat.hear(heard("tool", call("executing")));
+  stored("a");
+  assert.deepEqual(chat.order, ["1", "2", "b", "call", "a"]);
+  // As it is loaded afterwards.
+  const other = new Conversation();
+  other.precede([message("1"), message("2"), message("b", { tool_calls: calls }), message("a")]);
+  assert.deepEqual(other.order, chat.order);
+});
+
+test("where it is not known what was taken back, all is to be loaded anew", () => {
+  const chat = new Conversation();
+  chat.precede([message("2"), message("3")]);
+  const cut = (from: string) => chat.hear(heard("crud", { entity: "message", action: "deleted", id: from, from }));
+  assert.equal(cut("3"), true);
+  assert.deepEqual(chat.order, ["2"]);
+  assert.equal(cut("1"), false);
+});
+
 test("older pages come before", () => {
   const chat = new Conversation();
   chat.precede([message("3")]);

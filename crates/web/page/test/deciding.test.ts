@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Approval } from "../src/api/types";
 import { Guard, PAUSE, UNREAD } from "../src/inbox/guard";
+import { Source } from "../src/api/json";
 import { isWhole, offers, readArguments, readCommand, risky, sandboxRisk } from "../src/inbox/rules";
 
 function approval(change: Partial<Approval> = {}): Approval {
@@ -60,7 +61,7 @@ test("never more is offered than the server did", () => {
 });
 
 test("arguments are JSON objects without masks", () => {
-  assert.deepEqual(readArguments(approval(), '{"command":"date"}'), { value: { command: "date" } });
+  assert.deepEqual(readArguments(approval(), '{"command":"date"}'), { value: new Source('{"command":"date"}') });
   for (const text of ["{", "[]", '"x"', '{"key":"[secret masked: 20 characters]"}'])
     assert.ok("problem" in readArguments(approval(), text), text);
 });

@@ -116,3 +116,28 @@ test("one that is stopped and started again goes on where it was, in one loop", 
     [String(Number.MAX_SAFE_INTEGER), "6", "7"],
   );
 });
+
+test("who was signed out and in again goes on after what they heard last, and nothing is loaded anew", async () => {
+  const asked = server([
+    { begins: 5, text: [event(6)] },
+    { status: 401, text: [] },
+    { begins: 6, text: [event(7)] },
+  ]);
+  const heard: (number | undefined)[] = [];
+  let begun = 0;
+  const follower = new Follower("/api/events", {
+    began: () => (begun += 1),
+    news: (news: News) => heard.push(news.seq),
+    state: (state) => {
+      if (state === "lost") setTimeout(() => follower.hurry());
+      if (state !== "refused") return;
+      follower.stop();
+      follower.start();
+    },
+  });
+  follower.start();
+  while (asked.length < 4) await new Promise((done) => setTimeout(done, 1));
+  follower.stop();
+  assert.deepEqual([heard, begun], [[6, 7], 1]);
+  assert.equal(asked[2]?.split("after=")[1], "6");
+});

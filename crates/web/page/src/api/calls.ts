@@ -1,6 +1,6 @@
 // The requests that the page makes, by name.
 
-import { all, ask, path } from "./http";
+import { all, ask, bytes, path } from "./http";
 import type {
   Agent,
   Approval,
@@ -32,8 +32,9 @@ export const worlds = {
   create: (body: Fields) => ask<World>(path("worlds"), { method: "POST", body }),
   change: (world: string, body: Fields) => ask<World>(path("worlds", world), { method: "PATCH", body }),
   remove: (world: string) => ask<void>(path("worlds", world), { method: "DELETE" }),
-  export: (world: string) => ask<Fields>(path("worlds", world, "export")),
-  import: (body: unknown, as?: string) =>
+  /** Whole and as the server wrote it. */
+  export: (world: string) => bytes(path("worlds", world, "export")),
+  import: (body: Blob, as?: string) =>
     ask<{ id: string; chats: number; missing_secrets: Fields[]; stopped: string[] }>(path("worlds", "import"), {
       method: "POST",
       body,
@@ -109,10 +110,10 @@ export const messages = {
         ...(signal ? { signal } : {}),
       }),
     ),
-  post: (world: string, chat: string, content: string | Part[]) =>
-    ask<{ message: Message }>(chatPath(world, chat, "messages"), { method: "POST", body: { content } }),
-  edit: (world: string, chat: string, message: string, content: string) =>
-    ask<{ message: Message }>(chatPath(world, chat, "messages", message), { method: "PUT", body: { content } }),
+  post: (world: string, chat: string, content: string | Part[], key: string) =>
+    ask<{ message: Message }>(chatPath(world, chat, "messages"), { method: "POST", body: { content }, key }),
+  edit: (world: string, chat: string, message: string, content: string, key: string) =>
+    ask<{ message: Message }>(chatPath(world, chat, "messages", message), { method: "PUT", body: { content }, key }),
   remove: (world: string, chat: string, message: string) =>
     ask<void>(chatPath(world, chat, "messages", message), { method: "DELETE" }),
 };

@@ -2,6 +2,7 @@
 // Used once, by `state/news`. Says when it begins anew, so that whoever keeps a picture can load it afresh.
 
 import { problemOf } from "./http";
+import { readAnswer } from "./json";
 import { Frames, type Frame } from "./sse";
 import type { News } from "./types";
 
@@ -102,9 +103,10 @@ export class Follower {
       });
       if (!response.ok || !response.body) {
         const problem = await problemOf(response);
+        if (problem.status === 401 || problem.status === 403) return true;
         // An end of the log that is not known here any more: another store. Begin anew.
-        if (problem.status >= 400 && problem.status < 500 && this.last !== undefined) this.last = undefined;
-        return problem.status === 401 || problem.status === 403;
+        if (problem.status >= 400 && problem.status < 500) this.last = undefined;
+        return false;
       }
       const told = response.headers.get("last-event-id");
       const begins = told === null ? undefined : Number(told);
@@ -137,7 +139,7 @@ export class Follower {
 
   private hear(frame: Frame): void {
     if (frame.event === "error") return;
-    const news = JSON.parse(frame.data) as News;
+    const news = readAnswer(frame.data) as unknown as News;
     if (frame.id !== undefined) {
       const seq = Number(frame.id);
       if (this.last !== undefined && seq <= this.last) return;

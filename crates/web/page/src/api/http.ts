@@ -1,7 +1,11 @@
 // Asks the server. Turns problem documents into errors that can be shown, and repeats what may safely be repeated: reading,
 // and changes, since each of those carries a key by which the server knows it again.
 
+import { isFields, print, readAnswer } from "./json";
 import type { Page } from "./types";
+
+/** The code of what was not sent since the browser is somebody else's by now. */
+export const OTHER_SESSION = "other_session";
 
 /** What the server, or the way to it, had against a request. */
 export class Problem extends Error {
@@ -21,29 +25,45 @@ export class Problem extends Error {
 
 export interface Ask {
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Written as JSON; a file goes as it is. */
   body?: unknown;
   query?: Record<string, string | number | boolean | null | undefined>;
   headers?: Record<string, string>;
   signal?: AbortSignal;
   /** Only one attempt, where somebody waits for the answer and can repeat it. */
   once?: boolean;
+  /** By what the server knows a change again; one of its own where nobody says. */
+  key?: string;
+  /** No number of the answer is changed, not even where the page counts with them. */
+  exactly?: boolean;
+}
+
+/** Whose page it is, and the word that proves that a request comes from it. */
+export interface Identity {
+  name: string;
+  csrf: string | null;
 }
 
 const PAUSES = [300, 1_000, 2_500];
-let csrf: string | null = null;
+let identity: Identity | null = null;
 let onSignedOut: () => void = () => {};
+let onOther: (name: string) => void = () => {};
 
-export function setCsrf(token: string | null): void {
-  csrf = token;
+export function setIdentity(now: Identity | null): void {
+  identity = now;
 }
 
 export function whenSignedOut(act: () => void): void {
   onSignedOut = act;
 }
 
-async function readCsrf(): Promise<void> {
-  const found = await attemptOnce<{ csrf: string | null }>("/api/session", {}, { accept: "application/json" });
-  csrf = found.csrf;
+/** Told when the browser is somebody else's by now: their cookie is sent with whatever this page asks for. */
+export function whenAnother(act: (name: string) => void): void {
+  onOther = act;
+}
+
+export function newKey(): string {
+  return crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
 }
 
 /** An address from parts, each of which may hold anything. */
@@ -66,19 +86,37 @@ function address(to: string, query: Ask["query"]): string {
 }
 
 export async function ask<T>(to: string, options: Ask = {}): Promise<T> {
+  return (await read<T>(to, options)).value;
+}
+
+/** What a version tag says of an answer goes along: a change is to be made for exactly that. */
+export async function read<T>(to: string, options: Ask = {}): Promise<{ value: T; version: string | null }> {
+  const response = await request(to, options);
+  const version = response.headers.get("etag");
+  const text = response.status === 204 ? "" : await response.text();
+  const value = (text ? readAnswer(text, options.exactly ? "all" : "others") : undefined) as T;
+  return { value, version };
+}
+
+/** An answer as it came. */
+export async function bytes(to: string): Promise<Blob> {
+  return (await request(to, {})).blob();
+}
+
+async function request(to: string, options: Ask): Promise<Response> {
   const changes = (options.method ?? "GET") !== "GET";
   const headers: Record<string, string> = { accept: "application/json", ...options.headers };
   if (options.body !== undefined) headers["content-type"] = "application/json";
-  if (changes) headers["idempotency-key"] = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
-  if (changes && csrf) headers["x-csrf-token"] = csrf;
+  if (changes) headers["idempotency-key"] = options.key ?? newKey();
+  if (changes && identity?.csrf) headers["x-csrf-token"] = identity.csrf;
+  let isRenewed = false;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await attemptOnce<T>(address(to, options.query), options, headers);
+      return await attemptOnce(address(to, options.query), options, headers);
     } catch (error) {
-      // Somebody signed in anew in another window: this one has the old word.
-      if (changes && attempt === 0 && error instanceof Problem && error.code.startsWith("csrf_")) {
-        await readCsrf();
-        if (csrf) headers["x-csrf-token"] = csrf;
+      if (changes && !isRenewed && error instanceof Problem && error.code.startsWith("csrf_")) {
+        isRenewed = true;
+        headers["x-csrf-token"] = await renewed();
         continue;
       }
       const pause = PAUSES[attempt];
@@ -88,6 +126,23 @@ export async function ask<T>(to: string, options: Ask = {}): Promise<T> {
   }
 }
 
+/** The word of the session there is now, where it is still the same person's: they signed in anew in another window. */
+async function renewed(): Promise<string> {
+  const response = await attemptOnce("/api/session", {}, { accept: "application/json" });
+  const found = (await response.json()) as { name: string | null; csrf: string | null };
+  if (!found.name || !found.csrf) {
+    onSignedOut();
+    throw new Problem(401, "unauthorized", "You are signed out. Nothing was sent.");
+  }
+  if (identity && found.name !== identity.name) {
+    onOther(found.name);
+    const who = `${found.name} is signed in in this browser now, and not ${identity.name}.`;
+    throw new Problem(403, OTHER_SESSION, `${who} Nothing was sent in their name.`);
+  }
+  identity = { name: found.name, csrf: found.csrf };
+  return found.csrf;
+}
+
 function mayRepeat(error: unknown): boolean {
   if (!(error instanceof Problem)) return false;
   return (
@@ -95,14 +150,18 @@ function mayRepeat(error: unknown): boolean {
   );
 }
 
-async function attemptOnce<T>(to: string, options: Ask, headers: Record<string, string>): Promise<T> {
+function sent(body: unknown): BodyInit {
+  return body instanceof Blob ? body : print(body);
+}
+
+async function attemptOnce(to: string, options: Ask, headers: Record<string, string>): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(to, {
       method: options.method ?? "GET",
       headers,
       credentials: "same-origin",
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      ...(options.body === undefined ? {} : { body: sent(options.body) }),
       ...(options.signal ? { signal: options.signal } : {}),
     });
   } catch (error) {
@@ -110,15 +169,14 @@ async function attemptOnce<T>(to: string, options: Ask, headers: Record<string, 
     throw new Problem(0, "unreachable", "The server cannot be reached. It may be stopped or starting again.");
   }
   if (!response.ok) throw await problemOf(response);
-  if (response.status === 204) return undefined as T;
-  const text = await response.text();
-  return (text ? JSON.parse(text) : undefined) as T;
+  return response;
 }
 
 export async function problemOf(response: Response): Promise<Problem> {
   let facts: Record<string, unknown> = {};
   try {
-    facts = (await response.json()) as Record<string, unknown>;
+    const read = readAnswer(await response.text());
+    if (isFields(read)) facts = read;
   } catch {
     // Not a problem document: what stands in the status line is all there is.
   }

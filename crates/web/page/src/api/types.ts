@@ -1,6 +1,8 @@
 // What the server sends and takes, as far as the page looks at it. The interface document of the server says the rest.
 
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+import type { Source } from "./json";
+
+export type Json = null | boolean | number | string | Source | Json[] | { [name: string]: Json };
 export type Fields = { [name: string]: Json };
 
 export interface Page<T> {

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { chats as calls } from "../api/calls";
+import { print } from "../api/json";
 import type { Json } from "../api/types";
 import { showInbox } from "../inbox/panel";
 import { isOver, type Called } from "../state/conversation";
@@ -141,5 +142,5 @@ function Section({ title, text }: { title: string; text: string }) {
 }
 
 function pretty(value: Json): string {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return typeof value === "string" ? value : print(value, 2);
 }

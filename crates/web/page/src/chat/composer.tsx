@@ -1,17 +1,17 @@
 // Where a message is written: several lines, mentions completed, images pasted or dropped, a draft kept for each chat.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { messages as calls } from "../api/calls";
-import type { Agent, Part } from "../api/types";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Agent } from "../api/types";
 import { begunMention, completions, type Begun } from "../mentions";
 import { connection } from "../state/news";
-import { draft } from "../state/kept";
 import { mayPost } from "../state/session";
-import { tell, tellProblem } from "../state/toasts";
+import { tellProblem } from "../state/toasts";
 import { Icon } from "../ui/icons";
 import { Avatar } from "../ui/parts";
+import { useDraft } from "./draft";
 import { grow } from "./grow";
-import { readImages, type Picture } from "./pictures";
+import { Outbox } from "./outbox";
+import { readImages } from "./pictures";
 
 interface Props {
   world: string;
@@ -21,18 +21,19 @@ interface Props {
 }
 
 export function Composer({ world, chat, agents, main }: Props) {
-  const [text, setText] = useState(() => draft.read(chat));
-  const [pictures, setPictures] = useState<Picture[]>([]);
+  const draft = useDraft(chat);
+  const { text, pictures, write } = draft;
   const [begun, setBegun] = useState<Begun | null>(null);
   const [marked, setMarked] = useState(0);
-  const [isSending, setSending] = useState(false);
   const [isDropping, setDropping] = useState(false);
   const place = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
   const found = begun ? completions(begun.typed, agents) : [];
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (place.current) grow(place.current);
+  }, [text]);
+  useEffect(() => {
     // On a screen without a keyboard this would open one.
     if (matchMedia("(hover: hover)").matches && document.activeElement === document.body)
       place.current?.focus({ preventScroll: true });
@@ -40,10 +41,6 @@ export function Composer({ world, chat, agents, main }: Props) {
 
   if (!mayPost.value) return <p class="soft composer-note">Your role lets you read, not write.</p>;
 
-  const write = (next: string) => {
-    setText(next);
-    draft.write(chat, next);
-  };
   const look = () => {
     const at = place.current;
     setBegun(at && at.selectionStart === at.selectionEnd ? begunMention(at.value, at.selectionStart) : null);
@@ -65,40 +62,14 @@ export function Composer({ world, chat, agents, main }: Props) {
   const add = async (given: Iterable<File>) => {
     try {
       const read = await readImages(given, pictures);
-      setPictures((known) => [...known, ...read]);
+      draft.change((known) => [...known, ...read]);
     } catch (error) {
       tellProblem(error);
     }
   };
-  const canSend = !isSending && (text.trim() !== "" || pictures.length > 0);
-  const send = async () => {
-    if (!canSend) return;
-    const sent = text;
-    const with_ = pictures;
-    setSending(true);
-    write("");
-    setPictures([]);
-    requestAnimationFrame(() => place.current && grow(place.current));
-    try {
-      const parts: Part[] = with_.map((picture) => ({ type: "input_image", image_url: picture.url }));
-      await calls.post(
-        world,
-        chat,
-        with_.length === 0 ? sent : [...(sent ? [{ type: "input_text" as const, text: sent }] : []), ...parts],
-      );
-    } catch (error) {
-      // What was written is not lost: it is put back where it was, before what was written since.
-      setText((now) => {
-        const back = now ? `${sent}\n${now}` : sent;
-        draft.write(chat, back);
-        return back;
-      });
-      setPictures(with_);
-      tell(`Not sent: ${error instanceof Error ? error.message : String(error)}`, "bad");
-    } finally {
-      setSending(false);
-      place.current?.focus();
-    }
+  const canSend = text.trim() !== "" || pictures.length > 0;
+  const send = () => {
+    if (draft.send(world)) place.current?.focus();
   };
   const key = (event: KeyboardEvent) => {
     if (event.isComposing) return;
@@ -115,123 +86,125 @@ export function Composer({ world, chat, agents, main }: Props) {
     }
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
-      void send();
+      send();
     }
   };
   const hint = agents.length > 1 ? `Message ${main ? `@${main}` : "everyone"}, or @ somebody` : "Write a message";
   return (
-    <form
-      class={`composer ${isDropping ? "dropping" : ""}`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setDropping(true);
-      }}
-      onDragLeave={() => setDropping(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setDropping(false);
-        void add(event.dataTransfer?.files ?? []);
-      }}
-    >
-      {found.length > 0 && (
-        <ul class="mentions" role="listbox" id="mentions" aria-label="Agents">
-          {found.map((agent, at) => (
-            <li
-              key={agent.id}
-              id={`mention-${at}`}
-              role="option"
-              aria-selected={at === marked}
-              onMouseMove={() => setMarked(at)}
-              onMouseDown={(event) => {
-                event.preventDefault();
-                complete(agent);
-              }}
-            >
-              <Avatar name={agent.id} size="small" /> <strong>{agent.name}</strong>{" "}
-              <span class="soft">@{agent.id}</span>
-            </li>
-          ))}
-        </ul>
-      )}
-      {pictures.length > 0 && (
-        <ul class="pictures">
-          {pictures.map((picture, at) => (
-            <li key={picture.id}>
-              <img src={picture.url} alt={picture.name} />
-              <button
-                type="button"
-                class="icon-button"
-                aria-label={`Remove ${picture.name}`}
-                onClick={() => setPictures(pictures.filter((_, index) => index !== at))}
+    <>
+      <Outbox chat={chat} takeBack={draft.putBack} />
+      <form
+        class={`composer ${isDropping ? "dropping" : ""}`}
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
+        }}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setDropping(true);
+        }}
+        onDragLeave={() => setDropping(false)}
+        onDrop={(event) => {
+          event.preventDefault();
+          setDropping(false);
+          void add(event.dataTransfer?.files ?? []);
+        }}
+      >
+        {found.length > 0 && (
+          <ul class="mentions" role="listbox" id="mentions" aria-label="Agents">
+            {found.map((agent, at) => (
+              <li
+                key={agent.id}
+                id={`mention-${at}`}
+                role="option"
+                aria-selected={at === marked}
+                onMouseMove={() => setMarked(at)}
+                onMouseDown={(event) => {
+                  event.preventDefault();
+                  complete(agent);
+                }}
               >
-                <Icon name="close" />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-      <div class="composer-row">
-        <input
-          ref={files}
-          type="file"
-          accept="image/png,image/jpeg,image/gif,image/webp"
-          multiple
-          class="off-screen"
-          tabIndex={-1}
-          aria-hidden="true"
-          onChange={(event) => {
-            void add(event.currentTarget.files ?? []);
-            event.currentTarget.value = "";
-          }}
-        />
-        <button
-          type="button"
-          class="icon-button"
-          aria-label="Add images"
-          title="Add images"
-          onClick={() => files.current?.click()}
-        >
-          <Icon name="image" />
-        </button>
-        <textarea
-          ref={place}
-          rows={1}
-          value={text}
-          placeholder={hint}
-          aria-label="Message"
-          aria-controls={found.length > 0 ? "mentions" : undefined}
-          aria-autocomplete="list"
-          aria-activedescendant={found.length > 0 ? `mention-${marked}` : undefined}
-          onInput={(event) => {
-            write(event.currentTarget.value);
-            grow(event.currentTarget);
-            look();
-          }}
-          onKeyDown={key}
-          onClick={look}
-          onBlur={() => setBegun(null)}
-          onKeyUp={(event) => (event.key === "ArrowLeft" || event.key === "ArrowRight") && look()}
-          onPaste={(event) => {
-            const pasted = [...(event.clipboardData?.files ?? [])].filter((file) => file.type.startsWith("image/"));
-            if (pasted.length === 0) return;
-            event.preventDefault();
-            void add(pasted);
-          }}
-        />
-        <button
-          type="submit"
-          class="send"
-          aria-label="Send"
-          title={connection.value === "open" ? "Send (Enter)" : "Send: the server cannot be reached right now"}
-          disabled={!canSend}
-        >
-          <Icon name="up" />
-        </button>
-      </div>
-    </form>
+                <Avatar name={agent.id} size="small" /> <strong>{agent.name}</strong>{" "}
+                <span class="soft">@{agent.id}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {pictures.length > 0 && (
+          <ul class="pictures">
+            {pictures.map((picture) => (
+              <li key={picture.id}>
+                <img src={picture.url} alt={picture.name} />
+                <button
+                  type="button"
+                  class="icon-button"
+                  aria-label={`Remove ${picture.name}`}
+                  onClick={() => draft.change((known) => known.filter((one) => one.id !== picture.id))}
+                >
+                  <Icon name="close" />
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        <div class="composer-row">
+          <input
+            ref={files}
+            type="file"
+            accept="image/png,image/jpeg,image/gif,image/webp"
+            multiple
+            class="off-screen"
+            tabIndex={-1}
+            aria-hidden="true"
+            onChange={(event) => {
+              void add(event.currentTarget.files ?? []);
+              event.currentTarget.value = "";
+            }}
+          />
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Add images"
+            title="Add images"
+            onClick={() => files.current?.click()}
+          >
+            <Icon name="image" />
+          </button>
+          <textarea
+            ref={place}
+            rows={1}
+            value={text}
+            placeholder={hint}
+            aria-label="Message"
+            aria-controls={found.length > 0 ? "mentions" : undefined}
+            aria-autocomplete="list"
+            aria-activedescendant={found.length > 0 ? `mention-${marked}` : undefined}
+            onInput={(event) => {
+              write(event.currentTarget.value);
+              look();
+            }}
+            onKeyDown={key}
+            onClick={look}
+            onBlur={() => setBegun(null)}
+            onKeyUp={(event) => (event.key === "ArrowLeft" || event.key === "ArrowRight") && look()}
+            onPaste={(event) => {
+              const pasted = [...(event.clipboardData?.files ?? [])].filter((file) => file.type.startsWith("image/"));
+              if (pasted.length === 0) return;
+              event.preventDefault();
+              void add(pasted);
+            }}
+          />
+          <button
+            type="submit"
+            class="send"
+            aria-label="Send"
+            title={connection.value === "open" ? "Send (Enter)" : "Send: the server cannot be reached right now"}
+            disabled={!canSend}
+          >
+            <Icon name="up" />
+          </button>
+        </div>
+      </form>
+    </>
   );
 }

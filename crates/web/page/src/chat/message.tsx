@@ -6,8 +6,9 @@ import type { Agent } from "../api/types";
 import { addressed } from "../mentions";
 import { go, href } from "../router";
 import type { Said } from "../state/conversation";
+import { edited } from "../state/kept";
 import type { OpenChat } from "../state/open";
-import { mayPost, me } from "../state/session";
+import { mayPost, me, myName } from "../state/session";
 import { attempt, tell } from "../state/toasts";
 import { putChat } from "../state/worlds";
 import { copyText } from "../ui/copy";
@@ -30,7 +31,7 @@ interface Props {
 }
 
 export function MessageView({ said, chat, agents, main, follows }: Props) {
-  const [isEditing, setEditing] = useState(false);
+  const [isEditing, setEditing] = useState(() => mayPost.peek() && edited.read(myName(), said.id) !== null);
   const isHuman = said.role === "user";
   const name = isHuman ? humanName(said) : (agents.find((agent) => agent.id === said.sender)?.name ?? said.sender);
   return (

@@ -1,10 +1,7 @@
 // Reads images that were pasted, dropped or chosen, within what the server takes.
 
-export interface Picture {
-  id: string;
-  name: string;
-  url: string;
-}
+import { newKey } from "../api/http";
+import type { Picture } from "../state/outbox";
 
 const KINDS = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 /** The server takes 6 MiB of images; as text they are a third longer. */
@@ -18,7 +15,7 @@ export async function readImages(files: Iterable<File>, known: readonly Picture[
       throw new Error(`${file.name || "That"} is not an image that can be sent: PNG, JPEG, GIF and WebP can.`);
     size += file.size;
     if (size > MOST) throw new Error("The images of one message may have 4.5 MB together.");
-    const id = `${Date.now()}-${read.length}-${known.length}`;
+    const id = newKey();
     read.push({ id, name: file.name || "Pasted image", url: await asUrl(file) });
   }
   return read;

@@ -1,9 +1,8 @@
 // What an empty chat shows: who is here, and things to try.
 
-import { messages } from "../api/calls";
 import type { World } from "../api/types";
+import { post } from "../state/outbox";
 import { mayPost } from "../state/session";
-import { attempt } from "../state/toasts";
 import { Avatar } from "../ui/parts";
 import { href } from "../router";
 
@@ -44,7 +43,7 @@ export function Welcome({ world, chat }: { world: World | undefined; chat: strin
                 key={trick}
                 type="button"
                 class="chip"
-                onClick={() => attempt(() => messages.post(world.id, chat, trick))}
+                onClick={() => void post(world.id, chat, trick, [])}
               >
                 {trick}
               </button>

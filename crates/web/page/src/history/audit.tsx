@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, path, problemText } from "../api/http";
+import { print } from "../api/json";
 import type { Fields, Json, Page } from "../api/types";
 import { href } from "../router";
 import { worlds } from "../state/worlds";
@@ -38,7 +39,11 @@ export function AuditPage() {
   const load = async (before: number, known: Entry[], signal: AbortSignal) => {
     try {
       const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value.trim() !== ""));
-      const page: Page<Entry> = await ask(path("audit"), { query: { ...given, limit: PAGE, before }, signal });
+      const page: Page<Entry> = await ask(path("audit"), {
+        query: { ...given, limit: PAGE, before },
+        exactly: true,
+        signal,
+      });
       const found = [...page.data].sort((a, b) => b.seq - a.seq);
       setEntries([...known, ...found]);
       setMore(found.length >= PAGE);
@@ -157,7 +162,7 @@ function Row({ entry }: { entry: Entry }) {
         )}
         <details>
           <summary class="soft small-text">All of it</summary>
-          <pre class="output">{reveal(JSON.stringify(entry.data, null, 2))}</pre>
+          <pre class="output">{reveal(print(entry.data, 2))}</pre>
         </details>
       </td>
       <td>{entry.rule}</td>

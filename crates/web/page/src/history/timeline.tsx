@@ -1,6 +1,7 @@
 // What happened in a world, the latest first, each on a line that can be opened.
 
 import { useState } from "preact/hooks";
+import { print } from "../api/json";
 import type { Call, Message } from "../api/types";
 import { href } from "../router";
 import { Icon, type IconName } from "../ui/icons";
@@ -112,7 +113,7 @@ function Line({ one, world }: { one: Happened; world: string }) {
           <details>
             <summary class="soft small-text">Everything that is stored of it</summary>
             <pre class="output" tabIndex={0}>
-              {reveal(JSON.stringify(one.data, null, 2))}
+              {reveal(print(one.data, 2))}
             </pre>
           </details>
         </div>
@@ -128,7 +129,7 @@ function Told({ one }: { one: Happened }) {
   const result = (one.data["result"] as string | undefined) ?? call?.result;
   const parts: [string, string | null | undefined][] = call
     ? [
-        ["Arguments", JSON.stringify(call.arguments, null, 2)],
+        ["Arguments", print(call.arguments, 2)],
         [call.is_error ? "What went wrong" : "What came back", result],
       ]
     : [["Text", message?.content]];

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { approvals, policy, type Trial } from "../api/calls";
 import { problemText } from "../api/http";
+import { print } from "../api/json";
 import type { Approval, Fields, Message } from "../api/types";
 import { href } from "../router";
 import { findChat, wantChats, worldById } from "../state/worlds";
@@ -152,7 +153,7 @@ function Voided({ approval }: { approval: Approval }) {
         An earlier approval does not hold any more, since:
         <ul>
           {(approval.voided?.changes ?? []).map((change, at) => (
-            <li key={at}>{revealLine(typeof change === "string" ? change : JSON.stringify(change))}</li>
+            <li key={at}>{revealLine(typeof change === "string" ? change : print(change))}</li>
           ))}
         </ul>
       </div>

@@ -1,6 +1,7 @@
 // Answers what a running tool asks for: field by field where its schema is that simple, otherwise as JSON.
 
 import { useState } from "preact/hooks";
+import { print, readWritten } from "../api/json";
 import type { Approval, Decision, Fields, Json } from "../api/types";
 import { reveal } from "../words";
 import { readArguments } from "./rules";
@@ -18,6 +19,15 @@ interface Props {
   isSent: boolean;
   back: () => void;
   send: (decision: Decision) => void;
+}
+
+/** A number as it was written. What a browser takes for one need not be one in JSON. */
+function readNumber(text: string): Json {
+  try {
+    return readWritten(text);
+  } catch {
+    return Number(text);
+  }
 }
 
 const MORE = ["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
@@ -117,7 +127,7 @@ function One({
         <select required={field.isRequired} onChange={(event) => pick(event.currentTarget.selectedIndex - 1)}>
           <option value="">Choose</option>
           {field.choices.map((choice, at) => (
-            <option key={at}>{String(choice)}</option>
+            <option key={at}>{typeof choice === "string" ? choice : print(choice)}</option>
           ))}
         </select>
       </label>
@@ -130,7 +140,7 @@ function One({
       </label>
     );
   }
-  const read = (text: string) => (text === "" ? undefined : field.type === "string" ? text : Number(text));
+  const read = (text: string) => (text === "" ? undefined : field.type === "string" ? text : readNumber(text));
   return (
     <label class="field">
       {label}

@@ -1,13 +1,12 @@
 // What may be chosen for a request, and which texts are answers: the same rules as in the terminal.
 // Never offers more than the server did.
 
+import { isFields, print, readWritten, Source } from "../api/json";
 import type { Approval, Json } from "../api/types";
-import { reveal, word } from "../words";
+import { MASK, reveal, word } from "../words";
 
 export type Reach = "once" | "session" | "always";
 
-/** How a masked secret begins. */
-const MASK = "[secret masked: ";
 /** How a cut says so. */
 const CUTS = [
   MASK,
@@ -51,22 +50,22 @@ export function isWhole(approval: Approval): boolean {
   return whole(approval.shown) && (!approval.preview || whole(approval.preview));
 }
 
-/** A text as arguments, or as an answer to a form; or why it is none. */
-export function readArguments(approval: Approval, text: string): { value: Json } | { problem: string } {
+/** A text as arguments, or as an answer to a form, to be sent as it was written; or why it is none. */
+export function readArguments(approval: Approval, text: string): { value: Source } | { problem: string } {
   let value: Json;
   try {
-    value = JSON.parse(text) as Json;
+    value = readWritten(text);
   } catch (error) {
     return { problem: `That is not JSON: ${error instanceof Error ? error.message : ""}. Nothing was decided.` };
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isFields(value)) {
     return { problem: "Arguments are an object, in braces. Nothing was decided." };
   }
   // Secrets were never here: what would be sent is the mask.
-  if (!approval.form && JSON.stringify(value).includes(MASK)) {
+  if (!approval.form && print(value).includes(MASK)) {
     return { problem: "The mask of a secret would run in its place. Write the secret itself. Nothing was decided." };
   }
-  return { value };
+  return { value: new Source(text) };
 }
 
 export interface Command {
@@ -80,8 +79,8 @@ export function readCommand(approval: Approval): Command | null {
   if (approval.tool !== "shell_cmd") return null;
   let fields: { [name: string]: Json };
   try {
-    const read = JSON.parse(approval.shown) as Json;
-    if (typeof read !== "object" || read === null || Array.isArray(read)) return null;
+    const read = readWritten(approval.shown);
+    if (!isFields(read)) return null;
     fields = read;
   } catch {
     return null;
@@ -104,7 +103,7 @@ export function readCommand(approval: Approval): Command | null {
     text,
     more: more.map(([name, value]) => [
       reveal(name),
-      reveal(typeof value === "string" ? value : JSON.stringify(value)),
+      reveal(typeof value === "string" ? value : print(value)),
     ]),
   };
 }

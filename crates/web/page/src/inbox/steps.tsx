@@ -1,7 +1,8 @@
 // The ways to decide: the buttons of a card, and what is asked after some of them.
 
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Approval, Decision, Json } from "../api/types";
+import { print } from "../api/json";
+import type { Approval, Decision } from "../api/types";
 import { worldById } from "../state/worlds";
 import { grow } from "../chat/grow";
 import { revealLine } from "../words";
@@ -174,19 +175,19 @@ function Reason({ approval, isSent, back, send }: Rest) {
 }
 
 function Arguments({ approval, isSent, back, send }: Rest) {
-  const [text, setText] = useState(() => JSON.stringify(approval.arguments, null, 2));
+  const [text, setText] = useState(() => print(approval.arguments, 2));
   const [problem, setProblem] = useState<string | null>(null);
   const place = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
     place.current?.focus();
     if (place.current) grow(place.current);
   }, []);
-  const isSame = text === JSON.stringify(approval.arguments, null, 2);
+  const isSame = text === print(approval.arguments, 2);
   const submit = () => {
     const read = readArguments(approval, text);
     if ("problem" in read) return setProblem(read.problem);
     setProblem(null);
-    send({ decision: "approve", scope: "once", arguments: read.value as Json });
+    send({ decision: "approve", scope: "once", arguments: read.value });
   };
   return (
     <form

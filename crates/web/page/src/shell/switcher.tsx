@@ -13,6 +13,9 @@ interface Place {
   to: string;
 }
 
+/** How many are shown at once. */
+const MOST = 30;
+
 export function Switcher() {
   return switcherIsOpen.value ? <Open /> : null;
 }
@@ -24,9 +27,10 @@ function Open() {
   useEffect(() => worlds.peek()?.forEach((world) => wantChats(world.id)), []);
   const all = useMemo(places, [chats.value, worlds.value]);
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = all
-    .filter((place) => words.every((word) => `${place.name} ${place.where}`.toLowerCase().includes(word)))
-    .slice(0, 30);
+  const fitting = all.filter((place) =>
+    words.every((word) => `${place.name} ${place.where}`.toLowerCase().includes(word)),
+  );
+  const found = fitting.slice(0, MOST);
   const marked = Math.min(at, found.length - 1);
   const close = () => (switcherIsOpen.value = false);
   const key = (event: KeyboardEvent) => {
@@ -81,6 +85,11 @@ function Open() {
           </li>
         ))}
       </ul>
+      {fitting.length > MOST && (
+        <p class="soft small-text pad" role="status">
+          {fitting.length - MOST} more: write more of the name
+        </p>
+      )}
       {found.length === 0 && (
         <p class="soft pad" role="status">
           Nothing is called that

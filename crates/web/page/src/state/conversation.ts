@@ -1,10 +1,13 @@
 // What one chat looks like at a moment: who said what, which calls were made. Folded from what is loaded and what is heard;
-// hearing the same twice changes nothing, so that both may overlap. Knows nothing of the page.
+// hearing the same twice changes nothing, so that both may overlap. Its order is the log's; what is still being written comes
+// last, since the log has it last. Knows nothing of the page.
 
 import type { Call, Message, News, OutputNews, StreamNews } from "../api/types";
 import { begun, blocks, count, isOver, parsed, sketch, type Called, type Entry, type Said } from "./entries";
 
 export { isOver, type Called, type Entry, type Said };
+
+const isBegun = (entry: Entry) => entry.kind === "said" && entry.state === "streaming";
 
 const REQUEST = "client.requestApproval";
 /** Characters of a running tool's output that are kept. */
@@ -25,7 +28,8 @@ export class Conversation {
     return changes;
   }
 
-  hear(news: News): void {
+  /** False where only the server knows what is left: then all is to be loaded anew. */
+  hear(news: News): boolean {
     switch (news.type) {
       case "message":
         this.message(news.data);
@@ -41,10 +45,11 @@ export class Conversation {
         this.notice(news.data.message_id ?? null, news.data.code);
         break;
       case "crud":
-        if (news.data.entity === "message" && news.data.from) this.cut(news.data.from);
+        if (news.data.entity === "message" && news.data.from) return this.cut(news.data.from);
         break;
       default:
     }
+    return true;
   }
 
   /** A message that is stored. `older` ones are put before all others, in the order they come. */
@@ -173,31 +178,47 @@ export class Conversation {
     if (said?.kind === "said" && said.code !== code) this.put(this.order, { ...said, code });
   }
 
-  /** A message and all after it were taken back. */
-  private cut(from: string): void {
+  /** A message and all after it were taken back. Whether it is known what these are. */
+  private cut(from: string): boolean {
     const place = this.order.indexOf(from);
-    if (place < 0) return;
+    if (place < 0) return false;
     for (const id of this.order.slice(place)) this.entries.delete(id);
     this.order = this.order.slice(0, place);
     this.reordered = true;
+    return true;
   }
 
-  /** Puts older messages before those there are. Returns the entries that are new. */
+  /** Puts older messages before those there are. Those that were heard already go where the log has them. */
   precede(messages: Message[]): string[] {
-    const older: string[] = [];
-    for (const message of messages) this.message(message, older);
-    this.order = [...older, ...this.order];
-    if (older.length > 0) this.reordered = true;
-    return older;
+    const before = new Set(this.order);
+    const placed = new Set<string>();
+    for (const message of messages) {
+      this.message(message, []);
+      for (const { id } of [message, ...(message.tool_calls ?? [])]) if (this.entries.has(id)) placed.add(id);
+    }
+    this.order = [...placed, ...this.order.filter((id) => !placed.has(id))];
+    if (placed.size > 0) this.reordered = true;
+    return [...placed].filter((id) => !before.has(id));
   }
 
   private put(into: string[], entry: Entry): void {
-    if (!this.entries.has(entry.id)) {
-      into.push(entry.id);
-      this.reordered = true;
-    }
+    const before = this.entries.get(entry.id);
     this.entries.set(entry.id, entry);
     this.changed.add(entry.id);
+    // One that was being written has no place in the log before it is whole.
+    if (before && (!isBegun(before) || isBegun(entry))) return;
+    if (before && into.includes(entry.id)) into.splice(into.indexOf(entry.id), 1);
+    into.splice(isBegun(entry) ? into.length : this.stored(into), 0, entry.id);
+    this.reordered = true;
+  }
+
+  /** Where those end that the log has. */
+  private stored(order: readonly string[]): number {
+    const isLast = (id: string) => {
+      const entry = this.entries.get(id);
+      return entry === undefined || !isBegun(entry);
+    };
+    return order.findLastIndex(isLast) + 1;
   }
 
   private drop(id: string): void {

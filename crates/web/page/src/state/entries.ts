@@ -1,5 +1,6 @@
 // What a conversation consists of: what was said, and which tools were called. Only shapes and how they begin.
 
+import { readWritten } from "../api/json";
 import type { Json, Part, StreamNews, Usage } from "../api/types";
 
 export interface Said {
@@ -109,7 +110,7 @@ export function blocks(known: string[] | null, changed: StreamNews["blocks"]): s
 
 export function parsed(text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return readWritten(text);
   } catch {
     return text;
   }

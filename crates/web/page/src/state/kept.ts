@@ -40,7 +40,14 @@ export function startColours(): void {
   });
 }
 
+/** What somebody changes a message to; null while they do not. */
+export const edited = {
+  read: (who: string, message: string) => recall(`edit:${who}:${message}`),
+  write: (who: string, message: string, text: string | null) => keep(`edit:${who}:${message}`, text),
+};
+
+/** What somebody writes in a chat. Whoever else uses the browser has their own. */
 export const draft = {
-  read: (chat: string) => recall(`draft:${chat}`) ?? "",
-  write: (chat: string, text: string) => keep(`draft:${chat}`, text),
+  read: (who: string, chat: string) => recall(`draft:${who}:${chat}`) ?? "",
+  write: (who: string, chat: string, text: string) => keep(`draft:${who}:${chat}`, text),
 };

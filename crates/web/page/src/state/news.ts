@@ -14,6 +14,8 @@ export const lostSince = signal<number | null>(null);
 
 const listeners = new Set<(news: News) => void>();
 let follower: Follower | undefined;
+/** Whether somebody is signed in whose news they are. */
+let isWanted = false;
 
 /** Hears of everything from now on; returns how to stop. */
 export function listen(to: (news: News) => void): () => void {
@@ -22,7 +24,9 @@ export function listen(to: (news: News) => void): () => void {
 }
 
 export async function startNews(): Promise<void> {
-  if (follower) return;
+  isWanted = true;
+  // Whoever was signed out and in again goes on after what they heard last.
+  if (follower) return follower.start();
   const rendering = findRendering().catch(() => true);
   follower = new Follower((await rendering) ? "/api/events?render=html" : "/api/events", {
     began() {
@@ -42,15 +46,18 @@ export async function startNews(): Promise<void> {
       else if (state === "lost" && lostSince.peek() === null) lostSince.value = Date.now();
     },
   });
+  watchTab();
   follower.start();
 }
 
-addEventListener("online", () => follower?.hurry());
-document.addEventListener("visibilitychange", () => {
-  clearTimeout(leaving);
-  if (document.hidden) leaving = setTimeout(() => void takeSlot(), PATIENCE);
-  else comeBack();
-});
+function watchTab(): void {
+  addEventListener("online", () => follower?.hurry());
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(leaving);
+    if (document.hidden) leaving = setTimeout(() => void takeSlot(), PATIENCE);
+    else comeBack();
+  });
+}
 
 // A browser opens only six connections to a server that speaks HTTP/1. Of the tabs that nobody looks at a few go on listening;
 // the others let go of theirs and catch up when somebody looks again.
@@ -79,6 +86,7 @@ async function takeSlot(): Promise<void> {
 function comeBack(): void {
   giveBack?.();
   giveBack = undefined;
+  if (!isWanted) return;
   follower?.start();
   if (connection.peek() !== "open") follower?.hurry();
 }
@@ -88,6 +96,6 @@ export function tryAgain(): void {
 }
 
 export function stopNews(): void {
+  isWanted = false;
   follower?.stop();
-  follower = undefined;
 }

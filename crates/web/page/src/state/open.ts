@@ -46,6 +46,8 @@ export class OpenChat {
   private queue: string[] = [];
   private asking = 0;
   private askedFor = new Set<string>();
+  /** Pages under way: they may hold what was taken back meanwhile. */
+  private loading = 0;
 
   constructor(
     readonly world: string,
@@ -100,7 +102,9 @@ export class OpenChat {
   }
 
   private async loadPage(limit: number, shown: "now" | "later" = "now"): Promise<void> {
-    const page = await messageCalls.before(this.world, this.chat, this.oldest, limit, this.stop.signal);
+    this.loading += 1;
+    const asked = messageCalls.before(this.world, this.chat, this.oldest, limit, this.stop.signal);
+    const page = await asked.finally(() => (this.loading -= 1));
     this.conversation.precede(page.data);
     this.hasOlder.value = page.data.length >= limit || (page.next ?? null) !== null;
     this.oldest = page.data[0]?.id ?? this.oldest;
@@ -109,13 +113,24 @@ export class OpenChat {
 
   hear(news: News): void {
     if (news.chat_id !== this.chat) return;
-    this.conversation.hear(news);
+    const isCut = news.type === "crud" && news.data.entity === "message" && Boolean(news.data.from);
+    // What is left after something unknown was taken back is not guessed.
+    if (!this.conversation.hear(news) || (isCut && this.loading > 0)) return this.beginAnew();
     this.isNews ||= news.type === "message" || news.type === "stream" || news.type === "tool";
     this.schedule();
   }
 
   close(): void {
     this.stop.abort();
+  }
+
+  /** The same chat, loaded from its end, in place of this one. */
+  beginAnew(): void {
+    this.close();
+    if (open.peek() !== this) return;
+    const next = new OpenChat(this.world, this.chat);
+    open.value = next;
+    void next.load();
   }
 
   /** The call as the server knows it; asked for once somebody sees it. */
@@ -234,8 +249,5 @@ export function reopenChat(): void {
   const known = open.peek();
   if (!known) return;
   if (isFirst) return void known.load();
-  known.close();
-  const next = new OpenChat(known.world, known.chat);
-  open.value = next;
-  void next.load();
+  known.beginAnew();
 }

@@ -7,7 +7,8 @@ import { Icon } from "./icons";
 
 interface Props {
   title: string;
-  onClose: () => void;
+  /** Absent where it stays until what it asks for is done. */
+  onClose?: () => void;
   children: ComponentChildren;
   kind?: string;
 }
@@ -31,22 +32,24 @@ export function Dialog({ title, onClose, children, kind = "" }: Props) {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        onClose?.();
       }}
       onKeyDown={(event) => {
         // Browsers close it at the second attempt at the latest, whatever the page says to the first.
         if (event.key !== "Escape" || event.defaultPrevented) return;
         event.preventDefault();
-        onClose();
+        onClose?.();
       }}
-      onMouseDown={(event) => event.target === place.current && onClose()}
+      onMouseDown={(event) => event.target === place.current && onClose?.()}
     >
       <div class="dialog-body">
         <header class="dialog-head">
           <h2 id={id}>{title}</h2>
-          <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
-            <Icon name="close" />
-          </button>
+          {onClose && (
+            <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+              <Icon name="close" />
+            </button>
+          )}
         </header>
         {children}
       </div>

@@ -15,7 +15,7 @@ export function AgentForm({ world, agent, close }: { world: World; agent: Agent 
   const [version, setVersion] = useState(world.version);
   const [form, setForm] = useState(() => fieldsOf(agent));
   const saving = useSaving();
-  const put = (change: Partial<typeof form>) => setForm({ ...form, ...change });
+  const put = (change: Partial<typeof form>) => setForm((now) => ({ ...now, ...change }));
   const [begun, setBegun] = useState(form);
   useUnsaved(JSON.stringify(form) !== JSON.stringify(begun));
   const leave = () => mayGo() && close();
@@ -44,106 +44,109 @@ export function AgentForm({ world, agent, close }: { world: World; agent: Agent 
   };
   return (
     <Dialog title={agent ? `Agent ${agent.name}` : "New agent"} onClose={leave} kind="dialog-wide">
-      <form class="stack" onSubmit={submit}>
-        <div class="pair">
-          <label class="field">
-            <span>Name</span>
-            <input
-              value={form.name}
-              maxLength={200}
-              required
-              autofocus
-              onInput={(event) => put({ name: event.currentTarget.value })}
-            />
-          </label>
-          {agent ? (
-            <div class="field">
-              <span>Mentioned as</span>
-              <code class="fixed">@{agent.id}</code>
-            </div>
-          ) : (
+      <form onSubmit={submit}>
+        {/* What would be typed while it is saved would go with the dialog. */}
+        <fieldset class="stack" disabled={saving.isBusy}>
+          <div class="pair">
             <label class="field">
-              <span>Mentioned as</span>
+              <span>Name</span>
               <input
-                class="code"
-                value={form.id}
-                placeholder="made of the name"
-                pattern="[a-zA-Z0-9_\-]*"
-                onInput={(event) => put({ id: event.currentTarget.value })}
+                value={form.name}
+                maxLength={200}
+                required
+                autofocus
+                onInput={(event) => put({ name: event.currentTarget.value })}
               />
             </label>
-          )}
-        </div>
-        <ModelField
-          label="Model"
-          value={form.model}
-          otherwise={worldById.value.get(world.id)?.default_model ?? "vendor/model"}
-          change={(model) => put({ model })}
-        />
-        <Preview label="Instructions" value={form.instructions} change={(instructions) => put({ instructions })} />
-        <ToolPicker world={world.id} chosen={form.tools} change={(tools) => put({ tools })} />
-        <div class="pair">
-          <label class="field">
-            <span>Temperature</span>
+            {agent ? (
+              <div class="field">
+                <span>Mentioned as</span>
+                <code class="fixed">@{agent.id}</code>
+              </div>
+            ) : (
+              <label class="field">
+                <span>Mentioned as</span>
+                <input
+                  class="code"
+                  value={form.id}
+                  placeholder="made of the name"
+                  pattern="[a-zA-Z0-9_\-]*"
+                  onInput={(event) => put({ id: event.currentTarget.value })}
+                />
+              </label>
+            )}
+          </div>
+          <ModelField
+            label="Model"
+            value={form.model}
+            otherwise={worldById.value.get(world.id)?.default_model ?? "vendor/model"}
+            change={(model) => put({ model })}
+          />
+          <Preview label="Instructions" value={form.instructions} change={(instructions) => put({ instructions })} />
+          <ToolPicker world={world.id} chosen={form.tools} change={(tools) => put({ tools })} />
+          <div class="pair">
+            <label class="field">
+              <span>Temperature</span>
+              <input
+                type="number"
+                min={0}
+                max={2}
+                step="0.1"
+                placeholder="the model's own"
+                value={form.temperature}
+                onInput={(event) => put({ temperature: event.currentTarget.value })}
+              />
+            </label>
+            <label class="field">
+              <span>Reasoning effort</span>
+              <select
+                value={form.reasoning_effort}
+                onChange={(event) => put({ reasoning_effort: event.currentTarget.value })}
+              >
+                <option value="">The model's own</option>
+                {["none", "minimal", "low", "medium", "high"].map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            </label>
+            <label class="field">
+              <span>Longest reply</span>
+              <input
+                type="number"
+                min={1}
+                placeholder="the model's own"
+                value={form.max_output_tokens}
+                onInput={(event) => put({ max_output_tokens: event.currentTarget.value })}
+              />
+              <small>Tokens</small>
+            </label>
+          </div>
+          <label class="check">
             <input
-              type="number"
-              min={0}
-              max={2}
-              step="0.1"
-              placeholder="the model's own"
-              value={form.temperature}
-              onInput={(event) => put({ temperature: event.currentTarget.value })}
-            />
+              type="checkbox"
+              checked={form.auto_reply}
+              onChange={(event) => put({ auto_reply: event.currentTarget.checked })}
+            />{" "}
+            Answers the agent that spoke to it
           </label>
-          <label class="field">
-            <span>Reasoning effort</span>
-            <select
-              value={form.reasoning_effort}
-              onChange={(event) => put({ reasoning_effort: event.currentTarget.value })}
-            >
-              <option value="">The model's own</option>
-              {["none", "minimal", "low", "medium", "high"].map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          </label>
-          <label class="field">
-            <span>Longest reply</span>
+          <label class="check">
             <input
-              type="number"
-              min={1}
-              placeholder="the model's own"
-              value={form.max_output_tokens}
-              onInput={(event) => put({ max_output_tokens: event.currentTarget.value })}
-            />
-            <small>Tokens</small>
+              type="checkbox"
+              checked={form.parallel_tool_calls}
+              onChange={(event) => put({ parallel_tool_calls: event.currentTarget.checked })}
+            />{" "}
+            May call several tools at once
           </label>
-        </div>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={form.auto_reply}
-            onChange={(event) => put({ auto_reply: event.currentTarget.checked })}
-          />{" "}
-          Answers the agent that spoke to it
-        </label>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={form.parallel_tool_calls}
-            onChange={(event) => put({ parallel_tool_calls: event.currentTarget.checked })}
-          />{" "}
-          May call several tools at once
-        </label>
-        <SavingProblem saving={saving} reload={() => void reload()} />
-        <div class="row end sticky-foot">
-          <button type="button" class="button" onClick={leave}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" disabled={saving.isBusy || !form.name.trim()}>
-            {saving.isBusy ? "Saving…" : agent ? "Save" : "Add"}
-          </button>
-        </div>
+          <SavingProblem saving={saving} reload={() => void reload()} />
+          <div class="row end sticky-foot">
+            <button type="button" class="button" onClick={leave}>
+              Cancel
+            </button>
+            <button type="submit" class="button primary" disabled={saving.isBusy || !form.name.trim()}>
+              {saving.isBusy ? "Saving…" : agent ? "Save" : "Add"}
+            </button>
+          </div>
+        </fieldset>
       </form>
     </Dialog>
   );

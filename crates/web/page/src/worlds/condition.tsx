@@ -1,6 +1,7 @@
 // One condition of a rule: what it asks, with the fields that this kind needs.
 
 import { useState } from "preact/hooks";
+import { isSame, print, readWritten } from "../api/json";
 import type { Json } from "../api/types";
 import { Icon } from "../ui/icons";
 import { blankCondition, DECLARED, readWords, writeWords, type Condition } from "./rules";
@@ -173,7 +174,7 @@ function Words({
   change: (value: string[]) => void;
 }) {
   const [text, setText] = useState(() => writeWords(value));
-  const isOwn = JSON.stringify(readWords(text)) === JSON.stringify(value);
+  const isOwn = isSame(readWords(text), value);
   return (
     <Text
       label={label}
@@ -193,7 +194,7 @@ function Value({ value, change }: { value: Json; change: (value: Json) => void }
   return (
     <Text
       label="Value"
-      value={JSON.stringify(readValue(text)) === JSON.stringify(value) ? text : writtenValue(value)}
+      value={isSame(readValue(text), value) ? text : writtenValue(value)}
       hint="a text, or JSON"
       change={(next) => {
         setText(next);
@@ -205,12 +206,12 @@ function Value({ value, change }: { value: Json; change: (value: Json) => void }
 
 function readValue(text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return readWritten(text);
   } catch {
     return text;
   }
 }
 
 function writtenValue(value: Json): string {
-  return typeof value === "string" && readValue(value) === value ? value : JSON.stringify(value);
+  return typeof value === "string" && readValue(value) === value ? value : print(value);
 }

@@ -45,51 +45,54 @@ export function CreateWorld({ close }: { close: () => void }) {
   };
   return (
     <Dialog title="New world" onClose={close} kind="dialog-wide">
-      <form class="stack" onSubmit={submit}>
-        <label class="field">
-          <span>Name</span>
-          <input
-            value={name}
-            maxLength={200}
-            required
-            onInput={(event) => setName(event.currentTarget.value)}
-            autofocus
-          />
-        </label>
-        <fieldset class="templates">
-          <legend>Begin with</legend>
-          <Template
-            name=""
-            title="One agent"
-            text="Ada, with all tools. Change everything later."
-            chosen={template}
-            choose={setTemplate}
-          />
-          {templates.map((one) => (
+      <form onSubmit={submit}>
+        {/* What would be typed while it is saved would go with the dialog. */}
+        <fieldset class="stack" disabled={isBusy}>
+          <label class="field">
+            <span>Name</span>
+            <input
+              value={name}
+              maxLength={200}
+              required
+              onInput={(event) => setName(event.currentTarget.value)}
+              autofocus
+            />
+          </label>
+          <fieldset class="templates">
+            <legend>Begin with</legend>
             <Template
-              key={one.name}
-              name={one.name}
-              title={NAMES[one.name] ?? one.name}
-              text={String(one.settings["description"] ?? "")}
+              name=""
+              title="One agent"
+              text="Ada, with all tools. Change everything later."
               chosen={template}
               choose={setTemplate}
             />
-          ))}
+            {templates.map((one) => (
+              <Template
+                key={one.name}
+                name={one.name}
+                title={NAMES[one.name] ?? one.name}
+                text={String(one.settings["description"] ?? "")}
+                chosen={template}
+                choose={setTemplate}
+              />
+            ))}
+          </fieldset>
+          <ModelField label="Model of its agents" value={model} change={setModel} />
+          {problem && (
+            <p class="bad-text" role="alert">
+              {problem}
+            </p>
+          )}
+          <div class="row end">
+            <button type="button" class="button" onClick={close}>
+              Cancel
+            </button>
+            <button type="submit" class="button primary" disabled={isBusy || !name.trim()}>
+              {isBusy ? "Creating…" : "Create"}
+            </button>
+          </div>
         </fieldset>
-        <ModelField label="Model of its agents" value={model} change={setModel} />
-        {problem && (
-          <p class="bad-text" role="alert">
-            {problem}
-          </p>
-        )}
-        <div class="row end">
-          <button type="button" class="button" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" disabled={isBusy || !name.trim()}>
-            {isBusy ? "Creating…" : "Create"}
-          </button>
-        </div>
       </form>
     </Dialog>
   );

@@ -7,13 +7,13 @@ import { mayManage } from "../state/session";
 import { useUnsaved } from "../state/unsaved";
 import { putWorld } from "../state/worlds";
 import { ModelField } from "./models";
-import { SavingProblem, useSaving } from "./saving";
+import { SavingProblem, unlessTyped, useSaving } from "./saving";
 
 export function General({ world }: { world: World }) {
   const [begun, setBegun] = useState(world);
   const [form, setForm] = useState(() => fieldsOf(world));
   const saving = useSaving();
-  const put = (change: Partial<typeof form>) => setForm({ ...form, ...change });
+  const put = (change: Partial<typeof form>) => setForm((now) => ({ ...now, ...change }));
   const reload = async () => {
     const now = await calls.read(world.id);
     putWorld(now);
@@ -26,7 +26,7 @@ export function General({ world }: { world: World }) {
       const changed = await calls.change(world.id, { ...changes(begun, form), version: begun.version });
       putWorld(changed);
       setBegun(changed);
-      setForm(fieldsOf(changed));
+      setForm((now) => unlessTyped(now, form, fieldsOf(changed)));
     });
   };
   const isSame = Object.keys(changes(begun, form)).length === 0;

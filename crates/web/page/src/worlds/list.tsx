@@ -2,9 +2,10 @@
 
 import { useRef, useState } from "preact/hooks";
 import { worlds as calls } from "../api/calls";
+import { problemText } from "../api/http";
 import { href, go } from "../router";
 import { mayManage } from "../state/session";
-import { tell, tellProblem } from "../state/toasts";
+import { tell } from "../state/toasts";
 import { chats, loadWorlds, wantChats, worlds } from "../state/worlds";
 import { TopBar } from "../shell/top-bar";
 import { Icon } from "../ui/icons";
@@ -70,7 +71,7 @@ function Import() {
     if (!file) return;
     setBusy(true);
     try {
-      const made = await calls.import(JSON.parse(await file.text()));
+      const made = await calls.import(file);
       await loadWorlds();
       tell(
         `Imported with ${plural(made.chats, "chat")}.${made.missing_secrets.length ? " Some secrets are missing: see its MCP servers." : ""}`,
@@ -78,9 +79,7 @@ function Import() {
       );
       go({ view: "world", world: made.id });
     } catch (error) {
-      tellProblem(
-        error instanceof SyntaxError ? new Error(`${file.name} is not an exported world: ${error.message}`) : error,
-      );
+      tell(`${file.name} was not imported: ${problemText(error)}`, "bad");
     } finally {
       setBusy(false);
     }

@@ -1,8 +1,8 @@
 // Permissions that last: what people granted always, and for single chats. Each can be taken back.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { policy } from "../api/calls";
-import { all, ask, path } from "../api/http";
+import { problemText } from "../api/http";
 import type { Fields, Rule, World } from "../api/types";
 import { href } from "../router";
 import { mayDecide } from "../state/session";
@@ -11,33 +11,28 @@ import { chats, putWorld, wantChats } from "../state/worlds";
 import { worlds } from "../api/calls";
 import { ago } from "../words";
 import { now } from "../ui/now";
+import { Failure, Loading } from "../ui/parts";
+import { loadGrants, revoke, type Grant } from "./grants";
 import { matchWords } from "./rules";
-
-interface Grant {
-  id: string;
-  chat_id: string;
-  agent_id: string;
-  tool: string;
-  matches: Fields[];
-  granted_by: string;
-  created_at: string;
-}
 
 export function Permissions({ world }: { world: World }) {
   const [grants, setGrants] = useState<Grant[] | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const round = useRef(0);
   useEffect(() => wantChats(world.id), [world.id]);
   const known = chats.value[world.id];
   const load = async () => {
-    const lists = await Promise.all(
-      (known ?? [])
-        .slice(0, 200)
-        .map((chat) => all<Grant>(path("worlds", world.id, "chats", chat.id, "grants")).catch(() => [])),
-    );
-    setGrants(lists.flat());
+    const now = (round.current += 1);
+    const isLast = () => round.current === now;
+    setProblem(null);
+    try {
+      const found = await loadGrants(world.id);
+      if (isLast()) setGrants(found);
+    } catch (error) {
+      if (isLast()) setProblem(problemText(error));
+    }
   };
-  useEffect(() => {
-    if (known) void load();
-  }, [known?.length]);
+  useEffect(() => void load(), [world.id, known?.length]);
   const revokeRule = (rule: Rule) =>
     attempt(async () => {
       await policy.revoke(world.id, rule.id);
@@ -46,8 +41,8 @@ export function Permissions({ world }: { world: World }) {
     });
   const revokeGrant = (grant: Grant) =>
     attempt(async () => {
-      await ask(path("worlds", world.id, "chats", grant.chat_id, "grants", grant.id), { method: "DELETE" });
-      await load();
+      await revoke(world.id, grant);
+      setGrants((now) => now?.filter((one) => one.id !== grant.id) ?? null);
       tell("Taken back", "good");
     });
   const rules = world.policy.granted ?? [];
@@ -80,7 +75,9 @@ export function Permissions({ world }: { world: World }) {
       </section>
       <section>
         <h2 class="section-title">For single chats</h2>
-        {grants?.length === 0 && <p class="soft">None.</p>}
+        {problem && <Failure text={`They could not be loaded. ${problem}`} again={() => void load()} />}
+        {!problem && !grants && <Loading />}
+        {!problem && grants?.length === 0 && <p class="soft">None.</p>}
         <ul class="boxes">
           {grants?.map((grant) => (
             <li key={grant.id} class="box row">

@@ -1,9 +1,10 @@
 // The rules of a world: what agents may do. Written by fields or as JSON, tried out while they are written, and compared with
 // what was decided before.
 
-import { useEffect, useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { policy as calls, worlds, type Comparison } from "../api/calls";
 import { problemText } from "../api/http";
+import { isSame as isSameJson, print, readWritten } from "../api/json";
 import type { Fields, Json, Policy, World } from "../api/types";
 import { mayManage } from "../state/session";
 import { useUnsaved } from "../state/unsaved";
@@ -45,7 +46,8 @@ const EXAMPLES: [string, Fields][] = [
 ];
 
 const entriesOf = (policy: Policy): Entry[] => (policy.rules ?? []).map((rule) => readRule(rule as unknown as Json));
-const written = (entries: readonly Entry[]) => JSON.stringify(entries.map(writeRule), null, 2);
+const draftOf = (policy: Policy) => ({ preset: policy.preset, rules: entriesOf(policy).map(writeRule) });
+const written = (entries: readonly Entry[]) => print(entries.map(writeRule), 2);
 
 export function PolicyEditor({ world }: { world: World }) {
   const [begun, setBegun] = useState(world);
@@ -66,22 +68,23 @@ export function PolicyEditor({ world }: { world: World }) {
   const read = text === null ? { entries } : readText(text);
   const rules = "entries" in read ? read.entries.map(writeRule) : null;
   const draft = rules && { preset, rules };
-  const isSame =
-    preset === begun.policy.preset && JSON.stringify(rules) === JSON.stringify(entriesOf(begun.policy).map(writeRule));
+  const latest = useRef(draft);
+  latest.current = draft;
+  const isSame = isSameJson(draft, draftOf(begun.policy));
   const granted = world.policy.granted?.length ?? 0;
   const isReady = draft && !isSame && !saving.isBusy && "entries" in read && !read.entries.some(isUnfinished);
   useUnsaved(!isSame);
   // What somebody else changed meanwhile is taken over, unless it is about the same.
   useEffect(() => {
     if (world.version <= begun.version) return;
-    if (isSame) take(world);
-    else if (JSON.stringify(world.policy) === JSON.stringify(begun.policy)) setBegun(world);
+    if (isSame || isSameJson(draft, draftOf(world.policy))) take(world);
+    else if (isSameJson(world.policy, begun.policy)) setBegun(world);
   }, [world.version]);
   const take = (now: World) => {
     setBegun(now);
     setPreset(now.policy.preset);
     setEntries(entriesOf(now.policy));
-    setText(text === null ? null : written(entriesOf(now.policy)));
+    setText((before) => (before === null ? null : written(entriesOf(now.policy))));
     setDifference(null);
     saving.clear();
   };
@@ -94,7 +97,11 @@ export function PolicyEditor({ world }: { world: World }) {
     draft &&
     saving.save(async () => {
       await calls.write(world.id, draft, begun.version);
-      await reload();
+      const now = await worlds.read(world.id);
+      putWorld(now);
+      // What was written while it was saved is what is to be saved next.
+      if (isSameJson(draft, latest.current)) take(now);
+      else setBegun(now);
     });
   const compare = () =>
     draft && saving.save(async () => setDifference(await calls.diff(world.id, draft)), "Compared with past calls");
@@ -194,7 +201,7 @@ export function PolicyEditor({ world }: { world: World }) {
 
 function readText(text: string): { entries: Entry[] } | { problem: string } {
   try {
-    const read = JSON.parse(text) as Json;
+    const read = readWritten(text);
     return Array.isArray(read) ? { entries: read.map(readRule) } : { problem: "Rules are a list, in brackets." };
   } catch (error) {
     return { problem: `That is not JSON: ${problemText(error)}` };
@@ -297,6 +304,9 @@ function RuleList({ world, entries, put, told, tools }: ListProps) {
   );
 }
 
+/** Of what would be decided otherwise. */
+const SHOWN = 30;
+
 function Difference({ found }: { found: Comparison }) {
   return (
     <section class="box">
@@ -305,7 +315,7 @@ function Difference({ found }: { found: Comparison }) {
         would be decided otherwise
       </h2>
       <ul class="plain-list">
-        {found.differences.slice(0, 30).map((one) => (
+        {found.differences.slice(0, SHOWN).map((one) => (
           <li key={one.tool_call_id}>
             <code>
               {one.agent_id} {one.tool} {callLine(one.arguments)}
@@ -314,6 +324,9 @@ function Difference({ found }: { found: Comparison }) {
           </li>
         ))}
       </ul>
+      {found.differences.length > SHOWN && (
+        <p class="soft small-text">The first {SHOWN} are shown, {found.differences.length - SHOWN} more are not.</p>
+      )}
     </section>
   );
 }

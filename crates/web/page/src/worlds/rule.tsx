@@ -1,5 +1,6 @@
 // One rule of a policy: a line that says what it means, and below it, when it is opened, the fields to change it.
 
+import { print } from "../api/json";
 import type { Agent } from "../api/types";
 import { Icon } from "../ui/icons";
 import { Menu } from "../ui/menu";
@@ -105,7 +106,7 @@ export function RuleItem(props: Props) {
         ) : (
           <div class="rule-form">
             <p class="soft small-text">Something in it has no field here. It can be changed as JSON.</p>
-            <pre class="output">{reveal(JSON.stringify(entry.json, null, 2))}</pre>
+            <pre class="output">{reveal(print(entry.json, 2))}</pre>
           </div>
         ))}
     </li>

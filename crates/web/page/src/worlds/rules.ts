@@ -1,5 +1,6 @@
 // Rules as the editor has them: read from whatever way they were written, put into words, written back. Pure.
 
+import { isFields, print } from "../api/json";
 import type { Fields, Json } from "../api/types";
 import { callLine, revealLine, word } from "../words";
 
@@ -43,8 +44,6 @@ export const DECLARED = ["read_only", "destructive", "idempotent"] as const;
 let count = 0;
 export const newKey = () => (count += 1);
 
-const isFields = (value: Json | undefined): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value: Json | undefined): value is string => typeof value === "string";
 const areTexts = (value: Json | undefined): value is string[] => Array.isArray(value) && value.every(isText);
 const hasOnly = (fields: Fields, names: readonly string[]) => Object.keys(fields).every((name) => names.includes(name));
@@ -147,7 +146,7 @@ function writeCondition(one: Condition): Fields {
 /** The same of a condition as the server has it; as it stands where it is not understood. */
 export function matchWords(json: Json): { before: string; code: string } {
   const read = readCondition(json);
-  return read ? conditionWords(read) : { before: "where", code: revealLine(JSON.stringify(json)) };
+  return read ? conditionWords(read) : { before: "where", code: revealLine(print(json)) };
 }
 
 const shownWord = (one: string) => (one === "…" ? one : word(one));
@@ -164,7 +163,7 @@ function exactly(value: Json): string {
     isText(value["command"]) &&
     hasOnly(value, ["command", "parameters"]) &&
     areTexts(value["parameters"] ?? []);
-  return isCommand ? callLine(value) : revealLine(JSON.stringify(value));
+  return isCommand ? callLine(value) : revealLine(print(value));
 }
 
 /** What a condition asks, as the end of a sentence. */
@@ -186,7 +185,7 @@ export function conditionWords(one: Condition): { before: string; code: string }
     }
     case "equals":
       if (one.pointer === "") return { before: "exactly for", code: exactly(one.value) };
-      return { before: `whose ${of(one.pointer)} is`, code: revealLine(JSON.stringify(one.value)) };
+      return { before: `whose ${of(one.pointer)} is`, code: revealLine(print(one.value)) };
     case "glob":
       return { before: `whose ${of(one.pointer)} is like`, code: revealLine(one.text) };
     default:

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Problem, problemText } from "../api/http";
+import { isSame, print } from "../api/json";
 import { tell } from "../state/toasts";
 
 export interface Saving {
@@ -38,11 +39,17 @@ export function useSaving(): Saving {
   return { isBusy, problem, isOvertaken, save, clear };
 }
 
+/** A form after it was saved: what was typed meanwhile stays, all else is as the server has it. */
+export function unlessTyped<T extends object>(now: T, sent: T, saved: T): T {
+  const typed = (Object.keys(now) as (keyof T)[]).filter((name) => !isSame(now[name], sent[name]));
+  return { ...saved, ...Object.fromEntries(typed.map((name) => [name, now[name]])) };
+}
+
 function details(error: unknown): string {
   const text = problemText(error);
   const more = error instanceof Problem ? (error.facts["errors"] ?? error.facts["problems"]) : undefined;
   return Array.isArray(more)
-    ? `${text}\n${more.map((one) => (typeof one === "string" ? one : JSON.stringify(one))).join("\n")}`
+    ? `${text}\n${more.map((one) => (typeof one === "string" ? one : print(one))).join("\n")}`
     : text;
 }
 

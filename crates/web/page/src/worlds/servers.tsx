@@ -3,8 +3,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { worlds, type Tool } from "../api/calls";
-import { all, ask, path, problemText } from "../api/http";
+import { ask, problemText } from "../api/http";
 import type { World } from "../api/types";
+import { mayGo } from "../router";
 import { mayManage } from "../state/session";
 import { attempt, tell } from "../state/toasts";
 import { confirm } from "../ui/dialog";
@@ -13,22 +14,29 @@ import { Menu } from "../ui/menu";
 import { now, second } from "../ui/now";
 import { Failure, Loading } from "../ui/parts";
 import { age, duration, fullTime, plural, reveal, word } from "../words";
-import { bodyOf, ServerForm, type Server } from "./server-form";
+import { bodyOf, list, serversPath, write, type Listed, type Server } from "./server-calls";
+import { ServerForm } from "./server-form";
 
 /** Health is not told of in events. */
 const EVERY = 3_000;
 
+interface Editing {
+  /** None for a new one. */
+  server: Server | null;
+  seen: Listed;
+}
+
 export function Servers({ world }: { world: World }) {
-  const [servers, setServers] = useState<Server[] | null>(null);
+  const [listed, setListed] = useState<Listed | null>(null);
   const [tools, setTools] = useState<Tool[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
-  /** The one that is changed; "" is a new one. */
-  const [editing, setEditing] = useState<string | null>(null);
-  const to = path("worlds", world.id, "mcp-servers");
+  /** What is changed, or a new one, and what was seen when that began. */
+  const [editing, setEditing] = useState<Editing | null>(null);
+  const servers = listed?.servers ?? null;
   const load = () =>
-    all<Server>(to).then(
+    list(world.id).then(
       (found) => {
-        setServers(found);
+        setListed(found);
         setProblem(null);
       },
       (error: unknown) => setProblem(problemText(error)),
@@ -46,19 +54,19 @@ export function Servers({ world }: { world: World }) {
   }, [ready]);
   const restart = (server: Server) =>
     attempt(async () => {
-      await ask(`${to}/${encodeURIComponent(server.name)}/restart`, { method: "POST" });
+      await ask(serversPath(world.id, server.name, "restart"), { method: "POST" });
       await load();
     });
   const switchOn = (server: Server, disabled: boolean) =>
     attempt(async () => {
-      await ask(to, { method: "POST", body: bodyOf({ ...server, disabled }) });
+      if (listed) await write(world.id, listed, bodyOf({ ...server, disabled }));
       await load();
       tell(`${server.name} is ${disabled ? "off" : "on"}`, "good");
     });
   const remove = async (server: Server) => {
     if (!(await confirm(`Remove ${server.name}?`, "Agents lose the tools that come from it.", "Remove"))) return;
     await attempt(async () => {
-      await ask(`${to}/${encodeURIComponent(server.name)}`, { method: "DELETE" });
+      await ask(serversPath(world.id, server.name), { method: "DELETE" });
       await load();
     });
   };
@@ -66,19 +74,33 @@ export function Servers({ world }: { world: World }) {
     setEditing(null);
     void load();
   };
+  const edit = (server: Server | null) => {
+    if (listed && mayGo()) setEditing({ server, seen: listed });
+  };
   if (problem && !servers) return <Failure text={problem} again={() => void load()} />;
   if (!servers) return <Loading />;
+  const form = editing && (
+    <ServerForm
+      key={editing.server?.name ?? ""}
+      world={world.id}
+      server={editing.server}
+      seen={editing.seen}
+      done={done}
+    />
+  );
+  // One that was removed by somebody else meanwhile is still being written, in its place.
+  const changed = editing?.server;
+  const isGone = changed && !servers.some((server) => server.name === changed.name);
+  const shown = isGone ? [...servers, changed] : servers;
   return (
     <div class="stack">
       {servers.length === 0 && editing === null && (
         <p class="soft">No MCP servers. Tools of such servers are offered to agents beside the built-in ones.</p>
       )}
       <ul class="boxes">
-        {servers.map((server) =>
-          editing === server.name ? (
-            <li key={server.name}>
-              <ServerForm to={to} server={server} done={done} />
-            </li>
+        {shown.map((server) =>
+          changed?.name === server.name ? (
+            <li key={server.name}>{form}</li>
           ) : (
             <li key={server.name} class="box server">
               <div class="row server-head">
@@ -96,7 +118,7 @@ export function Servers({ world }: { world: World }) {
                     <Menu
                       label={`Menu of ${server.name}`}
                       items={[
-                        { label: "Change", icon: "edit", act: () => setEditing(server.name) },
+                        { label: "Change", icon: "edit", act: () => edit(server) },
                         {
                           label: server.disabled ? "Switch on" : "Switch off",
                           icon: server.disabled ? "check" : "stop",
@@ -118,11 +140,11 @@ export function Servers({ world }: { world: World }) {
         )}
       </ul>
       {mayManage.value &&
-        (editing === "" ? (
-          <ServerForm to={to} server={null} done={done} />
+        (editing && !changed ? (
+          form
         ) : (
           <div>
-            <button type="button" class="button" onClick={() => setEditing("")}>
+            <button type="button" class="button" onClick={() => edit(null)}>
               <Icon name="plus" /> Add a server
             </button>
           </div>

@@ -16,7 +16,7 @@ export function Transfer({ world }: { world: World }) {
     setBusy(true);
     await attempt(async () => {
       const whole = await calls.export(world.id);
-      const url = URL.createObjectURL(new Blob([JSON.stringify(whole, null, 2)], { type: "application/json" }));
+      const url = URL.createObjectURL(whole);
       const link = document.createElement("a");
       link.href = url;
       link.download = `${world.id}.json`;

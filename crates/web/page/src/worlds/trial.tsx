@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { policy as calls, type Trial } from "../api/calls";
 import { Problem, problemText } from "../api/http";
+import { isFields, print, readWritten } from "../api/json";
 import type { Fields, Json, World } from "../api/types";
 import { callLine, reveal } from "../words";
 
@@ -29,7 +30,7 @@ export function TryOut({ world, draft, tools, found: tell }: Props) {
   const [json, setJson] = useState('{"path": "notes/today.md"}');
   const [found, setFound] = useState<Trial | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const key = JSON.stringify(draft);
+  const key = print(draft);
   const isShell = tool === SHELL;
   useEffect(() => {
     const given = isShell ? { script: line } : readArguments(json);
@@ -135,14 +136,14 @@ function tone(verdict: string): string {
 }
 
 function ruleIn(ground: Json): string | null {
-  const rule = typeof ground === "object" && ground !== null && !Array.isArray(ground) ? ground["rule"] : undefined;
+  const rule = isFields(ground) ? ground["rule"] : undefined;
   return typeof rule === "string" ? rule : null;
 }
 
 function readArguments(text: string): Fields | null {
   try {
-    const read = JSON.parse(text) as Json;
-    return typeof read === "object" && read !== null && !Array.isArray(read) ? read : null;
+    const read = readWritten(text);
+    return isFields(read) ? read : null;
   } catch {
     return null;
   }
