@@ -1,5 +1,5 @@
 //! Reads JSON in which no object has a name twice.
-//! Used for what people send to be kept, policies above all. A reader would take the last of both, while a person may have
+//! Used for what people send to be kept or run, policies and edited arguments above all. A reader would take the last of both, while a person may have
 //! seen only the first: a rule could pass for another one. Never looks at what the names mean.
 
 use std::fmt;
@@ -15,6 +15,15 @@ impl<'de> Deserialize<'de> for Unambiguous {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Reader).map(Self)
     }
+}
+
+/// The same for a field that may be left out.
+///
+/// # Errors
+/// Where a name is there twice.
+pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    let read = Option::<Unambiguous>::deserialize(deserializer)?;
+    Ok(read.map(|Unambiguous(value)| value))
 }
 
 struct Reader;

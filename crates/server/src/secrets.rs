@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use agent_world_core::config::{McpServer, McpTransport, SET, World};
 use agent_world_core::display::{MASKED, mask_secrets};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -51,6 +51,9 @@ pub(crate) fn fill_in(
     folder: Folder,
 ) -> Result<(), Problem> {
     let refused = |why: String| refused(name, &why);
+    if let Some(stored) = stored {
+        unmask(server, stored);
+    }
     let moved = stored.is_some_and(|stored| has_moved(server, stored, folder));
     let known = stored.map(values);
     let known = |key: &str| known.and_then(|known| known.get(key));
@@ -83,6 +86,24 @@ pub(crate) fn fill_in(
         ));
     }
     Ok(())
+}
+
+/// Puts back what the sender was shown masked, and sends as it was shown: it is to stay as it is.
+fn unmask(server: &mut McpServer, stored: &McpServer) {
+    let (Value::Object(mut sent), Value::Object(mut kept)) = (json!(server), json!(stored)) else {
+        return;
+    };
+    let mut is_changed = false;
+    for (field, shown) in stored.shown() {
+        let is_same = sent.get(&field) == Some(&shown) && shown.to_string().contains(MASKED);
+        if let Some(value) = kept.remove(&field).filter(|_| is_same) {
+            sent.insert(field, value);
+            is_changed = true;
+        }
+    }
+    if is_changed && let Ok(unmasked) = serde_json::from_value(Value::Object(sent)) {
+        *server = unmasked;
+    }
 }
 
 fn refused(name: &str, why: &str) -> Problem {

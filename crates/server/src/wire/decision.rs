@@ -1,6 +1,7 @@
 //! What people decide, as clients send it. What a decision is about is never taken from here, only compared.
 
 use agent_world_core::command::Scope;
+use agent_world_core::unambiguous;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -17,12 +18,13 @@ pub(crate) struct Decide {
     pub scope: Option<Reach>,
     /// What narrows a permission that lasts: one condition or a list of them, or the place of one in `suggested_matches`,
     /// counted from 0.
-    #[serde(rename = "match")]
+    #[serde(rename = "match", default, deserialize_with = "unambiguous::optional")]
     #[schema(value_type = Value)]
     pub narrowed: Option<Value>,
     /// Told to the model with a denial. With an approval it is only recorded, such as that a program decided.
     pub reason: Option<String>,
     /// To run in place of the model's arguments; where a running tool asks for something, the answer.
+    #[serde(default, deserialize_with = "unambiguous::optional")]
     #[schema(value_type = Option<Object>)]
     pub arguments: Option<Value>,
     /// Whom the sender believes this to be about: refused where it is somebody else.
@@ -41,10 +43,11 @@ pub(crate) struct ToolResult {
     /// How far an approval goes; `once` unless said.
     pub scope: Option<Reach>,
     /// As in a decision on an approval.
-    #[serde(rename = "match")]
+    #[serde(rename = "match", default, deserialize_with = "unambiguous::optional")]
     #[schema(value_type = Value)]
     pub narrowed: Option<Value>,
     pub reason: Option<String>,
+    #[serde(default, deserialize_with = "unambiguous::optional")]
     #[schema(value_type = Option<Object>)]
     pub arguments: Option<Value>,
     /// The result of a client's tool; for a `client.requestApproval` call one of `approve_once`, `approve_session`,

@@ -311,6 +311,25 @@ async fn a_key_that_is_kept_does_not_go_to_another_host_or_program() {
 }
 
 #[tokio::test]
+async fn what_was_shown_masked_stays_as_it_is_when_it_is_sent_as_it_was_shown() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    let written = json!({"name": "c", "command": "/no/such/program", "args": ["--token", KEY], "disabled": true});
+    let shown = stage.post(SERVERS, written).await.is(201).body;
+    let args = shown["args"].clone();
+    assert!(!args.to_string().contains(KEY) && args.to_string().contains("masked"), "{args}");
+    let mut again = json!({"name": "c", "command": "/no/such/program", "args": args, "timeout_seconds": 7, "disabled": true});
+    assert_eq!(stage.post(SERVERS, again.clone()).await.is(200).body["args"], args);
+    let world = stage.engine.store().world(&"w".into()).await.unwrap().unwrap();
+    let kept = &world.mcp_servers["c"];
+    assert_eq!(kept.timeout_seconds, Some(7));
+    assert!(format!("{:?}", json!(kept)).contains(KEY));
+    again["args"][0] = json!("--other");
+    stage.post(SERVERS, again).await.fails(422, "mcp_server_invalid").says("masked secret");
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_key_that_is_kept_does_not_follow_its_world_to_another_folder() {
     let stage = Stage::open().await;
     stage.world().await;

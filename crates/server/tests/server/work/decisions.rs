@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use agent_world_core::config::World;
 use agent_world_runtime::llm::scripted::Answer;
 use agent_world_server::Role;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::stage::{Stage, id};
@@ -102,6 +103,9 @@ async fn arguments_that_do_not_fit_are_refused_and_nothing_is_decided() {
         let wrong = json!({"decision": "approve", "arguments": wrong});
         stage.human.post(&place(&asked), wrong).await.problem(422, "arguments_invalid");
     }
+    let twice = r#"{"decision": "approve", "arguments": {"what": "a", "what": "b"}}"#;
+    let sent = stage.human.send(Method::POST, &place(&asked), Some(twice.to_owned()), None).await;
+    sent.problem(422, "body_invalid");
     assert_eq!(stage.human.get(&place(&asked)).await.ok(200)["state"], "pending");
 }
 
