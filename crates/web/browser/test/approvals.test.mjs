@@ -108,6 +108,8 @@ test("everything is decided by keys alone, on the card that has the focus", asyn
   await page.locator("#main").focus();
   await page.keyboard.press("o");
   assert.equal((await program.waiting()).length, 3);
+  // They are part of a text, until there is a pause.
+  await page.waitForTimeout(800);
   await page.keyboard.press("i");
   await page.locator(".card:focus").waitFor();
   await armed(page.locator(".card:focus"));

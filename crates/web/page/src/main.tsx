@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { App } from "./app";
 import { startRouter } from "./router";
+import { startDrafts } from "./inbox/drafts";
 import { showInbox } from "./inbox/panel";
 import { startColours } from "./state/kept";
 import { startNotices } from "./state/notices";
@@ -24,6 +25,7 @@ startRouter();
 startTitle();
 startNotices(showInbox);
 startOutbox();
+startDrafts();
 startSession().catch((error: unknown) => {
   sessionProblem.value = problemText(error);
 });

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Approval } from "../src/api/types";
-import { Guard, PAUSE, UNREAD } from "../src/inbox/guard";
 import { Source } from "../src/api/json";
+import { answerOf, meaningOf } from "../src/inbox/answers";
+import { diffLines } from "../src/inbox/diff";
 import { isWhole, offers, readArguments, readCommand, risky, sandboxRisk } from "../src/inbox/rules";
 
 function approval(change: Partial<Approval> = {}): Approval {
@@ -24,24 +25,6 @@ function approval(change: Partial<Approval> = {}): Approval {
     ...change,
   };
 }
-
-test("a card that just appeared or moved takes no answer", () => {
-  const guard = new Guard(0);
-  const letter = { isRepeat: false, means: true };
-  assert.equal(guard.isArmed(UNREAD - 1), false);
-  assert.equal(guard.isArmed(UNREAD), true);
-  guard.shownAgain(5_000);
-  assert.equal(guard.takes(letter, 5_001), false);
-  assert.equal(guard.takes(letter, 5_001 + PAUSE), true);
-});
-
-test("letters in the middle of a text decide nothing, and neither does a key that is held", () => {
-  const guard = new Guard(0);
-  assert.equal(guard.takes({ isRepeat: false, means: false }, 1_000), false);
-  assert.equal(guard.takes({ isRepeat: false, means: true }, 1_100), false);
-  assert.equal(guard.takes({ isRepeat: false, means: true }, 1_100 + PAUSE), true);
-  assert.equal(guard.takes({ isRepeat: true, means: true }, 9_000), false);
-});
 
 test("always is not offered for what is not shown in full", () => {
   assert.equal(offers(approval(), "always"), true);
@@ -80,4 +63,32 @@ test("what can destroy something is named", () => {
   assert.deepEqual(risky(["/bin/rm", "ls", "rm", "mkfs.ext4"]), ["rm", "mkfs.ext4"]);
   assert.ok(sandboxRisk("off") && sandboxRisk("on, with network"));
   assert.equal(sandboxRisk("on, no network"), null);
+});
+
+test("letters mean only what is offered", () => {
+  const meanings = (letters: string, change: Partial<Approval> = {}) =>
+    [...letters].map((letter) => meaningOf(answerOf(letter, approval(change)))).join(" ");
+  assert.equal(meanings("oy"), "decides decides");
+  assert.equal(meanings("saedn"), "opens opens opens opens opens");
+  assert.equal(meanings("jkl"), "goes goes goes");
+  assert.equal(meanings("x1?"), "nothing nothing nothing");
+  assert.equal(meanings("sa", { options: ["deny", "approve_once"] }), "nothing nothing");
+  assert.equal(meanings("oed", { options: ["deny"] }), "nothing nothing opens");
+  // A question is answered with words, never by one letter.
+  assert.equal(meanings("oe", { form: {} }), "opens opens");
+});
+
+test("only what stands before the first hunk of a diff names the file", () => {
+  const kinds = (text: string) => diffLines(text).map((line) => line.kind);
+  assert.deepEqual(kinds("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n--- i\n+++i\n\n[cut: 3 more lines]\n"), [
+    "file",
+    "file",
+    "hunk",
+    "same",
+    "removed",
+    "added",
+    "same",
+    "note",
+  ]);
+  assert.deepEqual(kinds("no change: `f` has this content already"), ["note"]);
 });

@@ -1,8 +1,20 @@
 // What waits: loaded and heard in any order, decided once.
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { beforeEach, mock, test } from "node:test";
 import type { Approval } from "../src/api/types";
-import { decide, hearApproval, hearOfInbox, inbox, loadInbox, releasedBy, waitingCount } from "../src/state/inbox";
+import {
+  clearSettled,
+  decide,
+  hearApproval,
+  hearOfInbox,
+  inbox,
+  inboxIsLoaded,
+  inboxProblem,
+  loadInbox,
+  refreshInbox,
+  releasedBy,
+  waitingCount,
+} from "../src/state/inbox";
 
 let count = 0;
 
@@ -139,4 +151,50 @@ test("what waited in a chat that is gone does not wait", () => {
   hearApproval(one);
   hearOfInbox({ type: "crud", world_id: "w", at: "", data: { entity: "chat", action: "deleted", id: "gone" } });
   assert.equal(inbox.value.length, 0);
+});
+
+/** Lets what was begun come to its end, while the clock stands. */
+const settle = () => new Promise((done) => setImmediate(done));
+
+test("what cannot be loaded is said, and tried again", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  inboxIsLoaded.value = false;
+  const one = approval();
+  const broken = { status: 500, body: { code: "internal", detail: "the store is gone" } };
+  const asked = answers(broken, broken, { body: { data: [one], next: null } });
+  await refreshInbox();
+  assert.deepEqual([inboxIsLoaded.value, inboxProblem.value], [false, "The store is gone"]);
+  mock.timers.tick(2_000);
+  await settle();
+  assert.equal(asked.length, 2);
+  assert.equal(inboxProblem.value, "The store is gone");
+  mock.timers.tick(5_000);
+  await settle();
+  assert.deepEqual([asked.length, inboxIsLoaded.value, inboxProblem.value, waitingCount.value], [3, true, null, 1]);
+  mock.timers.tick(60_000);
+  await settle();
+  assert.equal(asked.length, 3);
+  mock.timers.reset();
+});
+
+test("what the server refuses is not asked for again by itself", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const asked = answers({ status: 403, body: { code: "forbidden", detail: "not for you" } });
+  await refreshInbox();
+  assert.equal(inboxProblem.value, "Not for you");
+  mock.timers.tick(60_000);
+  await settle();
+  assert.equal(asked.length, 1);
+  mock.timers.reset();
+});
+
+test("settled ones go, but for those that are kept", () => {
+  const [one, two, three] = [approval(), approval(), approval()];
+  for (const heard of [one, two, three]) hearApproval(heard);
+  for (const heard of [one, two]) hearApproval({ ...heard, state: "denied" });
+  clearSettled((found) => found.approval.id === two.id);
+  assert.deepEqual(
+    inbox.value.map((found) => found.approval.id),
+    [two.id, three.id],
+  );
 });

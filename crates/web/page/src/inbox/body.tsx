@@ -11,12 +11,15 @@ import { Icon } from "../ui/icons";
 import { now, second } from "../ui/now";
 import { Avatar, Time } from "../ui/parts";
 import { age, duration, reveal, revealLine } from "../words";
+import { diffLines } from "./diff";
+import { Long } from "./long";
 import { isWhole, readCommand, risky, sandboxRisk } from "./rules";
 
 export function CardBody({ approval }: { approval: Approval }) {
   useEffect(() => wantChats(approval.world_id), [approval.world_id]);
   const world = worldById.value.get(approval.world_id);
   const agent = world?.agents.find((one) => one.id === approval.agent_id);
+  const who = revealLine(agent?.name ?? approval.agent_id);
   const chat = findChat(approval.world_id, approval.chat_id);
   const command = approval.form ? null : readCommand(approval);
   const facts = Object.entries(approval.binding?.facts ?? {}).filter(
@@ -27,14 +30,14 @@ export function CardBody({ approval }: { approval: Approval }) {
       <header class="card-head">
         <Avatar name={approval.agent_id} />
         <div class="grow">
-          <p class="cut">
+          <p class="card-who">
             {approval.form ? (
               <>
-                <code>{approval.tool}</code>, called by <strong>{agent?.name ?? approval.agent_id}</strong>, asks you
+                <code>{revealLine(approval.tool)}</code>, called by <strong>{who}</strong>, asks you
               </>
             ) : (
               <>
-                <strong>{agent?.name ?? approval.agent_id}</strong> wants to use <code>{approval.tool}</code>
+                <strong>{who}</strong> wants to use <code>{revealLine(approval.tool)}</code>
               </>
             )}
           </p>
@@ -89,12 +92,12 @@ function left(at: string): string {
 function CommandView({ text, more }: { text: string; more: [string, string][] }) {
   return (
     <>
-      <pre class="command" tabIndex={0} aria-label="Command">
+      <Long kind="command" label="Command">
         <span class="prompt" aria-hidden="true">
           ${" "}
         </span>
         {text}
-      </pre>
+      </Long>
       {more.length > 0 && (
         <dl class="facts">
           {more.map(([name, value]) => (
@@ -108,9 +111,9 @@ function CommandView({ text, more }: { text: string; more: [string, string][] })
 
 function Raw({ approval }: { approval: Approval }) {
   const raw = (
-    <pre class="command" tabIndex={0} aria-label="Arguments">
+    <Long kind="command" label="Arguments">
       {reveal(approval.shown)}
-    </pre>
+    </Long>
   );
   return (
     <>
@@ -173,27 +176,15 @@ function Fact({ name, value, warning = null }: { name: string; value: string; wa
   );
 }
 
-export function Diff({ text }: { text: string }) {
-  const kind = (line: string) =>
-    line.startsWith("+++") || line.startsWith("---")
-      ? "file"
-      : line.startsWith("+")
-        ? "added"
-        : line.startsWith("-")
-          ? "removed"
-          : line.startsWith("@@")
-            ? "hunk"
-            : "";
+function Diff({ text }: { text: string }) {
   return (
-    <pre class="diff" tabIndex={0} aria-label="What it would change">
-      {reveal(text.replace(/\n$/, ""))
-        .split("\n")
-        .map((line, at) => (
-          <span key={at} class={`diff-line ${kind(line)}`}>
-            {line || " "}
-          </span>
-        ))}
-    </pre>
+    <Long kind="diff" label="What it would change">
+      {diffLines(reveal(text)).map((line, at) => (
+        <span key={at} class={`diff-line ${line.kind}`}>
+          {line.text || " "}
+        </span>
+      ))}
+    </Long>
   );
 }
 

@@ -1,9 +1,11 @@
 // Answers what a running tool asks for: field by field where its schema is that simple, otherwise as JSON.
 
-import { useState } from "preact/hooks";
-import { print, readWritten } from "../api/json";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isSame, print, readWritten } from "../api/json";
 import type { Approval, Decision, Fields, Json } from "../api/types";
 import { reveal } from "../words";
+import { useDraft } from "./drafts";
+import { wasKey } from "./hand";
 import { readArguments } from "./rules";
 
 interface Field {
@@ -17,6 +19,8 @@ interface Field {
 interface Props {
   approval: Approval;
   isSent: boolean;
+  isArmed: boolean;
+  takesClick: () => boolean;
   back: () => void;
   send: (decision: Decision) => void;
 }
@@ -48,14 +52,19 @@ function simpleFields(form: Fields): Field[] | null {
   return fields.length > 0 && fields.every((field) => field !== null) ? fields : null;
 }
 
-export function FormFields({ approval, isSent, back, send }: Props) {
+const EMPTY = "{}";
+
+export function FormFields({ approval, isSent, isArmed, takesClick, back, send }: Props) {
   const fields = simpleFields(approval.form ?? {});
-  const [answer, setAnswer] = useState<Fields>({});
-  const [text, setText] = useState("{}");
+  const place = useRef<HTMLFormElement>(null);
+  const [text, setText] = useDraft(approval.id, "answer", EMPTY);
   const [problem, setProblem] = useState<string | null>(null);
+  // What is typed next is the answer.
+  useLayoutEffect(() => place.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
+  const answer = fields ? (readWritten(text) as Fields) : {};
   const put = (name: string, value: Json | undefined) => {
     const { [name]: _before, ...rest } = answer;
-    setAnswer(value === undefined ? rest : { ...rest, [name]: value });
+    setText(print(value === undefined ? rest : { ...rest, [name]: value }));
   };
   const submit = () => {
     if (fields) return send({ decision: "approve", scope: "once", arguments: answer });
@@ -65,25 +74,22 @@ export function FormFields({ approval, isSent, back, send }: Props) {
   };
   return (
     <form
+      ref={place}
       class="step"
       onSubmit={(event) => {
         event.preventDefault();
-        submit();
+        // Whoever wrote an answer and pressed Enter has read the question.
+        const isMeant = (text !== EMPTY && wasKey()) || takesClick();
+        if (isMeant && !isSent) submit();
       }}
     >
-      {fields?.map((field, at) => (
-        <One key={field.name} field={field} isFirst={at === 0} put={put} />
+      {fields?.map((field) => (
+        <One key={field.name} field={field} given={answer[field.name]} put={put} />
       ))}
       {!fields && (
         <label class="field">
           <span>The answer, as JSON that fits</span>
-          <textarea
-            class="code"
-            rows={5}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-            autofocus
-          />
+          <textarea class="code" rows={5} value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
       )}
       <p class="warn-text small-text">Do not tell a password or a key: the answer goes to the tool and into the log.</p>
@@ -96,7 +102,7 @@ export function FormFields({ approval, isSent, back, send }: Props) {
         <button type="button" class="button" onClick={back}>
           Back
         </button>
-        <button type="submit" class="button primary" disabled={isSent}>
+        <button type="submit" class="button primary" aria-disabled={!isArmed} disabled={isSent}>
           Send the answer
         </button>
       </div>
@@ -104,15 +110,14 @@ export function FormFields({ approval, isSent, back, send }: Props) {
   );
 }
 
-function One({
-  field,
-  isFirst,
-  put,
-}: {
+interface OneProps {
   field: Field;
-  isFirst: boolean;
+  /** What was answered before the form was closed and opened again. */
+  given: Json | undefined;
   put: (name: string, value: Json | undefined) => void;
-}) {
+}
+
+function One({ field, given, put }: OneProps) {
   const label = (
     <span>
       {reveal(field.title)}
@@ -127,7 +132,9 @@ function One({
         <select required={field.isRequired} onChange={(event) => pick(event.currentTarget.selectedIndex - 1)}>
           <option value="">Choose</option>
           {field.choices.map((choice, at) => (
-            <option key={at}>{typeof choice === "string" ? choice : print(choice)}</option>
+            <option key={at} selected={given !== undefined && isSame(choice, given)}>
+              {typeof choice === "string" ? choice : print(choice)}
+            </option>
           ))}
         </select>
       </label>
@@ -136,7 +143,12 @@ function One({
   if (field.type === "boolean") {
     return (
       <label class="check">
-        <input type="checkbox" onChange={(event) => put(field.name, event.currentTarget.checked)} /> {label}
+        <input
+          type="checkbox"
+          defaultChecked={given === true}
+          onChange={(event) => put(field.name, event.currentTarget.checked)}
+        />{" "}
+        {label}
       </label>
     );
   }
@@ -144,21 +156,12 @@ function One({
   return (
     <label class="field">
       {label}
-      {field.type === "string" ? (
-        <input
-          required={field.isRequired}
-          autofocus={isFirst}
-          onInput={(event) => put(field.name, read(event.currentTarget.value))}
-        />
-      ) : (
-        <input
-          type="number"
-          step={field.type === "integer" ? "1" : "any"}
-          required={field.isRequired}
-          autofocus={isFirst}
-          onInput={(event) => put(field.name, read(event.currentTarget.value))}
-        />
-      )}
+      <input
+        {...(field.type === "string" ? {} : { type: "number", step: field.type === "integer" ? "1" : "any" })}
+        required={field.isRequired}
+        defaultValue={typeof given === "string" ? given : given === undefined ? "" : print(given)}
+        onInput={(event) => put(field.name, read(event.currentTarget.value))}
+      />
     </label>
   );
 }

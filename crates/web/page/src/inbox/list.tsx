@@ -1,9 +1,13 @@
 // All cards, oldest first. Those that are settled stay for a moment, so that one sees by whom and how.
 
-import { useEffect, useRef } from "preact/hooks";
-import { clearSettled, inbox } from "../state/inbox";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { clearSettled, inbox, type Waiting } from "../state/inbox";
 import { Card } from "./card";
+import { hasDraft } from "./drafts";
 import { checkMoves } from "./moves";
+
+/** Those with a text that was not sent stay until somebody discards it. */
+const isKept = (one: Waiting) => hasDraft(one.approval.id);
 
 /** How long settled ones stay while nobody is looking at them. */
 const STAY = 20_000;
@@ -11,26 +15,18 @@ const STAY = 20_000;
 export function InboxList() {
   const place = useRef<HTMLUListElement>(null);
   const all = inbox.value;
-  // Whatever changes the height of one card moves those below it.
-  useEffect(() => {
-    const element = place.current;
-    if (!element) return;
-    const observer = new ResizeObserver(() => checkMoves());
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-
+  useLayoutEffect(checkMoves);
   useEffect(() => {
     const timer = setInterval(() => {
       const element = place.current;
       const isLookedAt = element?.matches(":hover") || element?.contains(document.activeElement);
-      const old = inbox.peek().some((one) => one.settledAt !== null && Date.now() - one.settledAt > STAY);
-      if (old && !isLookedAt) clearSettled();
+      const isOld = (one: Waiting) => one.settledAt !== null && Date.now() - one.settledAt > STAY && !isKept(one);
+      if (!isLookedAt && inbox.peek().some(isOld)) clearSettled(isKept);
     }, 2_000);
     return () => clearInterval(timer);
   }, []);
 
-  const settled = all.filter((one) => one.approval.state !== "pending").length;
+  const settled = all.filter((one) => one.approval.state !== "pending" && !isKept(one)).length;
   return (
     <>
       <ul class="cards" ref={place}>
@@ -39,7 +35,7 @@ export function InboxList() {
         ))}
       </ul>
       {settled > 0 && (
-        <button type="button" class="text-button clear" onClick={clearSettled}>
+        <button type="button" class="text-button clear" onClick={() => clearSettled(isKept)}>
           Clear {settled === 1 ? "the decided one" : `${settled} decided ones`}
         </button>
       )}

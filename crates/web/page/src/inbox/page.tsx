@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { approvals } from "../api/calls";
 import { problemText } from "../api/http";
 import type { Approval } from "../api/types";
-import { inbox, inboxIsLoaded, waitingCount } from "../state/inbox";
+import { inbox, inboxIsLoaded, inboxProblem, refreshInbox, waitingCount } from "../state/inbox";
 import { areOn, toggleNotices } from "../state/notices";
 import { mayDecide } from "../state/session";
 import { TopBar } from "../shell/top-bar";
@@ -13,24 +13,32 @@ import { Empty, Failure, Loading } from "../ui/parts";
 import { plural } from "../words";
 import { Settled } from "./settled";
 import { InboxList } from "./list";
-import { focusCard } from "./panel";
+import { focusCard } from "./focus";
+import { takesText } from "./watch";
 
 export function InboxPage({ approval }: { approval: string | undefined }) {
   const count = waitingCount.value;
   const isThere = approval !== undefined && inbox.value.some((one) => one.approval.id === approval);
   useEffect(() => {
-    if (approval && isThere) focusCard(approval);
+    // Whoever writes something already goes on with that.
+    if (approval && isThere && !takesText(document.activeElement)) focusCard(approval);
   }, [approval, isThere]);
+  const isLoaded = inboxIsLoaded.value;
+  const problem = inboxProblem.value;
+  const isAll = isLoaded && !problem;
   return (
     <>
-      <TopBar title="Inbox" sub={count > 0 ? `${plural(count, "request")} in all worlds` : "Nothing waits"} />
+      <TopBar title="Inbox" sub={count > 0 ? `${plural(count, "request")} in all worlds` : isAll && "Nothing waits"} />
       <div class="view-scroll">
         <div class="column">
           {!mayDecide.value && <p class="notice-line">Your role lets you see requests, not decide them.</p>}
-          {!inboxIsLoaded.value && <Loading />}
-          {inboxIsLoaded.value && approval && !isThere && <Earlier id={approval} />}
+          {!isLoaded && !problem && <Loading />}
+          {problem && (
+            <Failure text={`What waits for you could not be loaded. ${problem}`} again={() => void refreshInbox()} />
+          )}
+          {isLoaded && approval && !isThere && <Earlier id={approval} />}
           <InboxList />
-          {inboxIsLoaded.value && inbox.value.length === 0 && !approval && (
+          {isAll && inbox.value.length === 0 && !approval && (
             <Empty icon="check" title="Nothing waits for you">
               <p class="soft">
                 When an agent wants to do something that needs your word, it appears here, from every world.

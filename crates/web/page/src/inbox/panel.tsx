@@ -5,6 +5,7 @@ import { go, href, route } from "../router";
 import { inbox, waitingCount } from "../state/inbox";
 import { inboxPanel } from "../state/kept";
 import { Icon } from "../ui/icons";
+import { focusCard, focusFirstCard } from "./focus";
 import { InboxList } from "./list";
 
 function watched(query: string): Signal<boolean> {
@@ -32,18 +33,6 @@ export function showInbox(id?: string): void {
     if (id) focusCard(id);
     else focusFirstCard();
   } else go(href(id ? { view: "inbox", approval: id } : { view: "inbox" }));
-}
-
-export function focusCard(id: string): void {
-  setTimeout(() => {
-    const card = document.getElementById(`card-${id}`);
-    card?.focus();
-    card?.scrollIntoView({ block: "nearest" });
-  }, 30);
-}
-
-export function focusFirstCard(): void {
-  setTimeout(() => document.querySelector<HTMLElement>(".card[data-state=pending]")?.focus(), 30);
 }
 
 export function InboxPanel() {

@@ -6,25 +6,24 @@ import type { Approval, Decision } from "../api/types";
 import { worldById } from "../state/worlds";
 import { grow } from "../chat/grow";
 import { revealLine } from "../words";
+import type { Step } from "./answers";
+import { hasDraft, useDraft } from "./drafts";
 import { FormFields } from "./form";
+import { wasKey } from "./hand";
 import { isWhole, offers, readArguments, type Reach } from "./rules";
-
-export type Step =
-  | { kind: "choice" }
-  | { kind: "calls"; reach: Exclude<Reach, "once"> }
-  | { kind: "reason" }
-  | { kind: "arguments" }
-  | { kind: "form" };
+import { isText } from "./watch";
 
 interface ChoiceProps {
   approval: Approval;
   isArmed: boolean;
   isSent: boolean;
+  /** A letter decided it, unless another one follows. */
+  isHeld: boolean;
   go: (step: Step) => void;
   send: (decision: Decision) => void;
 }
 
-export function Choices({ approval, isArmed, isSent, go, send }: ChoiceProps) {
+export function Choices({ approval, isArmed, isSent, isHeld, go, send }: ChoiceProps) {
   const off = isSent || !isArmed;
   const canOnce = offers(approval, "once");
   const canAlways = offers(approval, "always");
@@ -50,8 +49,13 @@ export function Choices({ approval, isArmed, isSent, go, send }: ChoiceProps) {
         {offers(approval, "session") && button("This chat…", "S", () => go({ kind: "calls", reach: "session" }))}
         {canAlways && button("Always…", "A", () => go({ kind: "calls", reach: "always" }))}
         {!approval.form && canOnce && button("Edit…", "E", () => go({ kind: "arguments" }))}
-        {isSent && <span class="spinner small" role="status" aria-label="Sending the decision" />}
+        {(isSent || isHeld) && <span class="spinner small" role="status" aria-label="Sending the decision" />}
       </div>
+      {hasDraft(approval.id, "arguments") && (
+        <p class="warn-text small-text">
+          The arguments you began to edit are kept under “Edit”. “Approve once” runs what stands above.
+        </p>
+      )}
       {!approval.form && !isWhole(approval) && (
         <p class="warn-text small-text">Not shown in full: “always” is not offered.</p>
       )}
@@ -64,6 +68,8 @@ interface StepProps {
   step: Step;
   isSent: boolean;
   isArmed: boolean;
+  /** Whether a click counts in this moment. */
+  takesClick: () => boolean;
   back: () => void;
   send: (decision: Decision) => void;
 }
@@ -86,7 +92,7 @@ export function Steps({ step, ...rest }: StepProps) {
 type Rest = Omit<StepProps, "step">;
 
 /** For which calls a permission is to last: chosen like anything else, never the widest by itself. */
-function Calls({ approval, reach, isSent, isArmed, back, send }: Rest & { reach: Exclude<Reach, "once"> }) {
+function Calls({ approval, reach, isSent, isArmed, takesClick, back, send }: Rest & { reach: Exclude<Reach, "once"> }) {
   const [chosen, setChosen] = useState<number | null>(null);
   const place = useRef<HTMLFieldSetElement>(null);
   const name = useId();
@@ -99,6 +105,8 @@ function Calls({ approval, reach, isSent, isArmed, back, send }: Rest & { reach:
   const key = (event: KeyboardEvent) => {
     const number = Number(event.key);
     if (event.repeat || !Number.isInteger(number) || number < 1 || number > approval.suggested_matches.length) return;
+    // A number in the middle of a text chooses nothing.
+    if (isText()) return;
     event.preventDefault();
     event.stopPropagation();
     setChosen(number - 1);
@@ -109,7 +117,7 @@ function Calls({ approval, reach, isSent, isArmed, back, send }: Rest & { reach:
       class="step"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isArmed) submit(chosen);
+        if (takesClick()) submit(chosen);
       }}
       onKeyDown={key}
     >
@@ -145,8 +153,8 @@ function Label({ text }: { text: string }) {
   );
 }
 
-function Reason({ approval, isSent, back, send }: Rest) {
-  const [text, setText] = useState("");
+function Reason({ approval, isSent, isArmed, takesClick, back, send }: Rest) {
+  const [text, setText] = useDraft(approval.id, "reason", "");
   const place = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => place.current?.focus(), []);
   const reason = text.trim();
@@ -155,7 +163,9 @@ function Reason({ approval, isSent, back, send }: Rest) {
       class="step"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!isSent) send({ decision: "deny", ...(reason ? { reason } : {}) });
+        // Whoever wrote a reason and pressed Enter has read where.
+        const isMeant = (reason !== "" && wasKey()) || takesClick();
+        if (isMeant && !isSent) send({ decision: "deny", ...(reason ? { reason } : {}) });
       }}
     >
       <label class="field">
@@ -166,7 +176,7 @@ function Reason({ approval, isSent, back, send }: Rest) {
         <button type="button" class="button" onClick={back}>
           Back <kbd aria-hidden="true">Esc</kbd>
         </button>
-        <button type="submit" class="button danger" disabled={isSent}>
+        <button type="submit" class="button danger" aria-disabled={!isArmed} disabled={isSent}>
           {approval.form ? "Decline" : "Deny"}
         </button>
       </div>
@@ -174,16 +184,18 @@ function Reason({ approval, isSent, back, send }: Rest) {
   );
 }
 
-function Arguments({ approval, isSent, back, send }: Rest) {
-  const [text, setText] = useState(() => print(approval.arguments, 2));
+function Arguments({ approval, isSent, isArmed, takesClick, back, send }: Rest) {
+  const beginning = print(approval.arguments, 2);
+  const [text, setText] = useDraft(approval.id, "arguments", beginning);
   const [problem, setProblem] = useState<string | null>(null);
   const place = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
     place.current?.focus();
     if (place.current) grow(place.current);
   }, []);
-  const isSame = text === print(approval.arguments, 2);
+  const isOff = isSent || text === beginning;
   const submit = () => {
+    if (isOff) return;
     const read = readArguments(approval, text);
     if ("problem" in read) return setProblem(read.problem);
     setProblem(null);
@@ -194,7 +206,7 @@ function Arguments({ approval, isSent, back, send }: Rest) {
       class="step"
       onSubmit={(event) => {
         event.preventDefault();
-        submit();
+        if (takesClick()) submit();
       }}
     >
       <label class="field">
@@ -228,7 +240,7 @@ function Arguments({ approval, isSent, back, send }: Rest) {
         <button type="button" class="button" onClick={back}>
           Back <kbd aria-hidden="true">Esc</kbd>
         </button>
-        <button type="submit" class="button primary" disabled={isSent || isSame}>
+        <button type="submit" class="button primary" aria-disabled={!isArmed} disabled={isOff}>
           Approve these once
         </button>
       </div>

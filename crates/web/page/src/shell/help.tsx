@@ -59,8 +59,8 @@ export function Help() {
         </section>
       ))}
       <p class="soft small-text">
-        A request takes answers only a moment after it appeared or moved, so that nothing meant for something else
-        decides.
+        A request takes answers only a moment after it appeared, moved or got the focus, and a letter answers only when
+        no other follows at once: what was meant for something else decides nothing. Esc takes a letter back.
       </p>
     </Dialog>
   );

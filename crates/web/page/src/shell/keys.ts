@@ -5,11 +5,15 @@ import { signal } from "@preact/signals";
 import { go } from "../router";
 import { waitingCount } from "../state/inbox";
 import { helpIsOpen } from "./help";
-import { focusFirstCard, showInbox } from "../inbox/panel";
+import { focusFirstCard } from "../inbox/focus";
+import { showInbox } from "../inbox/panel";
+import { judge, PENDING } from "../inbox/watch";
 
 export const switcherIsOpen = signal(false);
 /** The list of worlds and chats, where it lies over the view. */
 export const drawerIsOpen = signal(false);
+
+const MEANS = new Set(["i", "?", "/"]);
 
 export function isTyping(target: EventTarget | null): boolean {
   const element = target as HTMLElement | null;
@@ -28,8 +32,11 @@ export function useGlobalKeys(): void {
       if (event.key === "Escape" && drawerIsOpen.peek()) drawerIsOpen.value = false;
       if (isTyping(event.target) || event.metaKey || event.ctrlKey || event.altKey || event.repeat) return;
       if (document.querySelector("dialog[open]")) return;
-      // On a card letters are answers, and none of these.
-      if ((event.target as Element | null)?.closest?.(".card")) return;
+      // On a card that waits letters are answers, and none of these.
+      if ((event.target as Element | null)?.closest?.(PENDING)) return;
+      if (event.key.length !== 1 || event.key === " ") return;
+      // In the middle of a text they are letters.
+      if (judge(null, event, MEANS.has(event.key) ? "goes" : "nothing") !== "taken") return;
       if (event.key === "i" && waitingCount.peek() > 0) {
         event.preventDefault();
         showInbox();

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { isPanelShown, showInbox, isWide } from "../inbox/panel";
 import { href } from "../router";
-import { waitingCount } from "../state/inbox";
+import { inboxIsLoaded, inboxProblem, waitingCount } from "../state/inbox";
 import { inboxPanel, sidebar } from "../state/kept";
 import { Icon } from "../ui/icons";
 import { plural } from "../words";
@@ -18,7 +18,8 @@ interface Props {
 
 export function TopBar({ title, sub, world, children }: Props) {
   const count = waitingCount.value;
-  const label = count > 0 ? `Inbox, ${plural(count, "request")} waiting` : "Inbox, nothing waits";
+  const isAll = inboxIsLoaded.value && !inboxProblem.value;
+  const label = count > 0 ? `Inbox, ${plural(count, "request")} waiting` : isAll ? "Inbox, nothing waits" : "Inbox";
   const toggle = () => {
     if (isPanelShown.peek()) inboxPanel.value = "closed";
     else showInbox();

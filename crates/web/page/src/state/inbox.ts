@@ -3,7 +3,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { approvals as calls } from "../api/calls";
-import { Problem } from "../api/http";
+import { Problem, problemText } from "../api/http";
 import type { Approval, Decision, News } from "../api/types";
 
 export interface Waiting {
@@ -20,6 +20,8 @@ export interface Waiting {
 /** All that are shown, oldest first: those that wait, and those settled while they were shown. */
 export const inbox = signal<Waiting[]>([]);
 export const inboxIsLoaded = signal(false);
+/** Why what waits could not be loaded: what is shown may not be all. */
+export const inboxProblem = signal<string | null>(null);
 export const waiting = computed(() => inbox.value.filter((one) => one.approval.state === "pending"));
 export const waitingCount = computed(() => waiting.value.length);
 
@@ -41,7 +43,25 @@ export async function loadInbox(): Promise<void> {
     ...now.map((approval) => known.get(approval.id) ?? fresh(approval)),
   ]);
   inboxIsLoaded.value = true;
+  inboxProblem.value = null;
   for (const one of gone) void learn(one.approval.id);
+}
+
+const PAUSES = [2_000, 5_000, 15_000, 30_000];
+let again: ReturnType<typeof setTimeout> | undefined;
+
+/** Loads what waits; where that fails it says so and tries again by itself, later and later. */
+export async function refreshInbox(attempt = 0): Promise<void> {
+  clearTimeout(again);
+  try {
+    await loadInbox();
+  } catch (error) {
+    inboxProblem.value = problemText(error);
+    // What the server refuses it refuses the next time, too.
+    if (error instanceof Problem && error.status >= 400 && error.status < 500 && error.status !== 429) return;
+    clearTimeout(again);
+    again = setTimeout(() => void refreshInbox(attempt + 1), PAUSES[Math.min(attempt, PAUSES.length - 1)]);
+  }
 }
 
 /** Asks what became of a request. */
@@ -92,9 +112,9 @@ function change(id: string, by: Partial<Waiting>): void {
   inbox.value = inbox.peek().map((one) => (one.approval.id === id ? { ...one, ...by } : one));
 }
 
-/** Takes settled ones off the list. */
-export function clearSettled(): void {
-  inbox.value = inbox.peek().filter((one) => one.approval.state === "pending");
+/** Takes settled ones off the list, except those to be kept. */
+export function clearSettled(isKept: (one: Waiting) => boolean): void {
+  inbox.value = inbox.peek().filter((one) => one.approval.state === "pending" || isKept(one));
 }
 
 export async function decide(approval: Approval, decision: Decision): Promise<boolean> {

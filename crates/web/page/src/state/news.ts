@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { findRendering } from "../api/calls";
 import { Follower, type Connection } from "../api/follow";
 import type { News } from "../api/types";
-import { hearOfInbox, loadInbox } from "./inbox";
+import { hearOfInbox, refreshInbox } from "./inbox";
 import { open, reopenChat } from "./open";
 import { hearOfWorlds, loadWorlds } from "./worlds";
 
@@ -31,7 +31,7 @@ export async function startNews(): Promise<void> {
   follower = new Follower((await rendering) ? "/api/events?render=html" : "/api/events", {
     began() {
       void loadWorlds();
-      void loadInbox().catch(() => {});
+      void refreshInbox();
       reopenChat();
     },
     news(news) {
