@@ -17,7 +17,7 @@ use agent_world_client::wire::{Approval, Chat, Page};
 use agent_world_client::{Client, Path};
 use agent_world_terminal::chat::{FromHost, Setup};
 use agent_world_terminal::theme::Theme;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde::de::IgnoredAny;
 use tokio::sync::{Mutex, mpsc};
 
@@ -47,7 +47,7 @@ const EXPLAINED: &str = "/help explains, /quit leaves.";
 pub async fn run(to: Whereabouts, wanted: args::Chat) -> Result<Exit> {
     let signals = Signals::listen()?;
     let history = to.data.path().is_dir().then(|| to.data.chat_history());
-    let connection = Connection::open(to, Purpose::Work).await?;
+    let connection = Connection::open(to.clone(), Purpose::Work).await?;
     let which = Which::of(wanted.chat.as_ref(), wanted.new);
     let place = place::find(&connection, wanted.world.as_deref(), which).await?;
     let agent = match &wanted.agent {
@@ -55,14 +55,15 @@ pub async fn run(to: Whereabouts, wanted: args::Chat) -> Result<Exit> {
         None => None,
     };
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
-        drawn(connection, place, agent, history, signals).await
+        drawn(connection, to, place, agent, history, signals).await
     } else {
-        lines::run(connection, place, agent, signals).await
+        lines::run(connection, to, place, agent, signals).await
     }
 }
 
 async fn drawn(
     connection: Connection,
+    to: Whereabouts,
     place: Place,
     agent: Option<String>,
     history: Option<PathBuf>,
@@ -74,7 +75,7 @@ async fn drawn(
     let (tell, host) = mpsc::channel(AHEAD);
     let signs = tokio::spawn(pass_on(signals, tell.clone()));
     let connection = Arc::new(Mutex::new(connection));
-    let watch = tokio::spawn(watch(Arc::clone(&connection), tell));
+    let watch = tokio::spawn(watch(Arc::clone(&connection), to, tell));
     let Place { world, chat, .. } = place;
     let theme = Theme::of_environment();
     let setup =
@@ -108,7 +109,7 @@ async fn drawn(
     let worker = Worker::beside(&held);
     drop(held);
     close(connection).await;
-    say_goodbye(&mut screen, waiting, &ended.world, &ended.chat, worker)
+    say_goodbye(&mut screen, &waiting, &ended.world, &ended.chat, worker)
 }
 
 /// Ends what this process runs. Nobody else holds the connection any more.
@@ -160,23 +161,23 @@ async fn pass_on(mut signals: Signals, tell: mpsc::Sender<FromHost>) {
     }
 }
 
-/// Takes the work over when the process that did it is gone.
-async fn watch(connection: Arc<Mutex<Connection>>, tell: mpsc::Sender<FromHost>) {
+/// Takes the work over when the process that did it is gone, and finds a server that is elsewhere now.
+async fn watch(connection: Arc<Mutex<Connection>>, to: Whereabouts, tell: mpsc::Sender<FromHost>) {
     let mut look = tokio::time::interval(LOOK);
     let mut trouble = Trouble::default();
     loop {
         look.tick().await;
-        let taken = connection.lock().await.take_over().await;
-        let said = match taken {
-            Ok(taken) => {
+        let looked = look_after(&mut *connection.lock().await, &to).await;
+        let said = match looked {
+            Ok(said) => {
                 trouble = Trouble::default();
-                if !taken {
-                    continue;
+                match said {
+                    Some(text) => FromHost::Note(text),
+                    None => continue,
                 }
-                FromHost::Note(TAKEN_OVER.to_owned())
             }
             Err(error) => match trouble.news(format!("{error:#}")) {
-                Some(why) => FromHost::Warning(format!("! the work cannot be taken over: {why}")),
+                Some(why) => FromHost::Warning(format!("! {why}")),
                 None => continue,
             },
         };
@@ -184,6 +185,15 @@ async fn watch(connection: Arc<Mutex<Connection>>, tell: mpsc::Sender<FromHost>)
             return;
         }
     }
+}
+
+/// Sees to it that somebody does the work and answers. Says what changed.
+async fn look_after(connection: &mut Connection, to: &Whereabouts) -> Result<Option<String>> {
+    if connection.take_over().await.context("the work cannot be taken over")? {
+        return Ok(Some(TAKEN_OVER.to_owned()));
+    }
+    let found = connection.find_again(to).await.context("the server cannot be used")?;
+    Ok(found.map(|url| format!("the server is at {url} now")))
 }
 
 /// What goes wrong again and again is told once, until it is something else.
@@ -198,15 +208,26 @@ impl Trouble {
     }
 }
 
+/// What waits in a chat when somebody leaves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Waiting {
+    Known(usize),
+    /// Nobody answers there.
+    Unknown {
+        place: String,
+    },
+}
+
 /// How many requests wait in a chat.
-async fn waiting_in(client: &Client, world: &str, chat: &str) -> Result<usize> {
+async fn waiting_in(client: &Client, world: &str, chat: &str) -> Result<Waiting> {
     let path = Path::new("/api/approvals").with("state", "pending").with("world", world);
     let waiting: agent_world_client::Result<Vec<Approval>> =
         client.all(path.with("chat", chat)).await;
     match waiting {
-        Ok(waiting) => Ok(waiting.len()),
+        Ok(waiting) => Ok(Waiting::Known(waiting.len())),
         // The chat or its world was deleted, and nothing waits in it.
-        Err(error) if error.status() == Some(404) => Ok(0),
+        Err(error) if error.status() == Some(404) => Ok(Waiting::Known(0)),
+        Err(error) if error.may_pass() => Ok(Waiting::Unknown { place: client.place() }),
         Err(error) => Err(error.into()),
     }
 }
@@ -232,21 +253,24 @@ impl Worker {
 /// Says what goes on waiting, and how to come back.
 fn say_goodbye(
     screen: &mut Screen,
-    waiting: usize,
+    waiting: &Waiting,
     world: &str,
     chat: &str,
     worker: Worker,
 ) -> Result<Exit> {
     screen.fresh_line()?;
-    if waiting == 0 {
-        return Ok(Exit::Done);
-    }
-    let waiting = words::count(waiting, "approval");
+    let waiting = match waiting {
+        Waiting::Known(0) => return Ok(Exit::Done),
+        Waiting::Known(number) => format!("{} still waiting", words::count(*number, "approval")),
+        Waiting::Unknown { place } => {
+            format!("nobody answers at {place}, so what is waiting is not known")
+        }
+    };
     let resume = match worker {
         Worker::Another => "",
         Worker::Nobody => ", then `agent-world resume`",
     };
-    screen.line(Tone::Question, &format!("{waiting} still waiting. Come back with"))?;
+    screen.line(Tone::Question, &format!("{waiting}. Come back with"))?;
     // The command has a line of its own, so that it is copied whole.
     screen.line(Tone::Question, &format!("  agent-world chat -w {world} -c {chat}"))?;
     let text = format!("or decide with `agent-world approvals list`{resume}.");

@@ -55,7 +55,38 @@ pub enum Purpose {
 #[derive(Debug)]
 pub struct Connection {
     pub client: Client,
+    /// Where the server was found, and what all clients go through: it can be found elsewhere later.
+    found: Option<(String, Arc<Line>)>,
     within: Option<Within>,
+}
+
+/// A way to somebody that can lead to somebody else later, for everybody who has it.
+#[derive(Debug)]
+struct Line(RwLock<Arc<dyn Transport>>);
+
+impl Line {
+    fn new(to: Arc<dyn Transport>) -> Arc<Self> {
+        Arc::new(Self(RwLock::new(to)))
+    }
+
+    fn end(&self) -> Arc<dyn Transport> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn lead_to(&self, to: Arc<dyn Transport>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = to;
+    }
+}
+
+#[async_trait]
+impl Transport for Line {
+    async fn exchange(&self, request: Request<Bytes>) -> agent_world_client::Result<Answer> {
+        self.end().exchange(request).await
+    }
+
+    fn place(&self) -> String {
+        self.end().place()
+    }
 }
 
 /// The store, opened by this process.
@@ -69,7 +100,8 @@ struct Within {
 impl Connection {
     pub async fn open(to: Whereabouts, purpose: Purpose) -> Result<Self> {
         if let Some(url) = &to.server {
-            return Self::remote(url, to.token.clone());
+            let remote = remote(url, to.token.clone())?;
+            return Ok(Self { client: Client::new(remote), found: None, within: None });
         }
         match Self::announced(&to).await? {
             Some(connection) => Ok(connection),
@@ -80,23 +112,30 @@ impl Connection {
     /// The server that runs on the data folder, if it lets this person in. Without its token the owner of the store still
     /// has the store.
     async fn announced(to: &Whereabouts) -> Result<Option<Self>> {
-        let Found::Answering(server) = running_server::find(&to.data).await else {
+        let Some((url, remote)) = answering(to).await? else {
             return Ok(None);
         };
-        let connection = Self::remote(&server.url, to.token.clone())?;
-        let probe = Path::new("/api/worlds").with("limit", "1");
-        let probe = connection.client.get::<IgnoredAny>(probe);
-        match tokio::time::timeout(PATIENCE, probe).await {
-            Ok(Ok(_)) => Ok(Some(connection)),
-            Err(_) | Ok(Err(Error::Unreachable { .. })) => Ok(None),
-            Ok(Err(error)) if error.status() == Some(401) && to.token.is_none() => Ok(None),
-            Ok(Err(error)) => Err(error.into()),
-        }
+        let line = Line::new(remote);
+        let client = Client::new(Arc::<Line>::clone(&line));
+        Ok(Some(Self { client, found: Some((url, line)), within: None }))
     }
 
-    fn remote(url: &str, token: Option<Token>) -> Result<Self> {
-        let remote = Remote::new(url, token, trust::configure)?;
-        Ok(Self { client: Client::new(Arc::new(remote)), within: None })
+    /// Looks whether the server that was found on the data folder is elsewhere now. All clients lead there from then on;
+    /// gives back where that is. One that was named is waited for where it was.
+    pub async fn find_again(&mut self, to: &Whereabouts) -> Result<Option<String>> {
+        let Some((known, line)) = &mut self.found else {
+            return Ok(None);
+        };
+        let is_elsewhere = |url: &String| url != known;
+        if running_server::announced_at(&to.data).is_none_or(|url| !is_elsewhere(&url)) {
+            return Ok(None);
+        }
+        let Some((url, remote)) = answering(to).await?.filter(|(url, _)| is_elsewhere(url)) else {
+            return Ok(None);
+        };
+        line.lead_to(remote);
+        known.clone_from(&url);
+        Ok(Some(url))
     }
 
     /// The store itself, also where a server runs on it.
@@ -112,7 +151,8 @@ impl Connection {
             place: session.data.path().display().to_string(),
         });
         let client = Client::new(Arc::<Routes>::clone(&routes));
-        Ok(Self { client, within: Some(Within { session, server, routes }) })
+        let within = Some(Within { session, server, routes });
+        Ok(Self { client, found: None, within })
     }
 
     /// The store, where this process has opened it.
@@ -141,6 +181,26 @@ impl Connection {
             within.session.engine.shutdown().await;
         }
     }
+}
+
+/// The way to the server that runs on the data folder, and where that is, if it lets this person in.
+async fn answering(to: &Whereabouts) -> Result<Option<(String, Arc<Remote>)>> {
+    let Found::Answering(server) = running_server::find(&to.data).await else {
+        return Ok(None);
+    };
+    let remote = remote(&server.url, to.token.clone())?;
+    let client = Client::new(Arc::<Remote>::clone(&remote));
+    let probe = client.get::<IgnoredAny>(Path::new("/api/worlds").with("limit", "1"));
+    match tokio::time::timeout(PATIENCE, probe).await {
+        Ok(Ok(_)) => Ok(Some((server.url, remote))),
+        Err(_) | Ok(Err(Error::Unreachable { .. })) => Ok(None),
+        Ok(Err(error)) if error.status() == Some(401) && to.token.is_none() => Ok(None),
+        Ok(Err(error)) => Err(error.into()),
+    }
+}
+
+fn remote(url: &str, token: Option<Token>) -> Result<Arc<Remote>> {
+    Ok(Arc::new(Remote::new(url, token, trust::configure)?))
 }
 
 /// As a server of this program, but for what keeps others from filling its memory: here somebody works on their own.

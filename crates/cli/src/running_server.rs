@@ -104,6 +104,11 @@ impl Drop for Announcement {
     }
 }
 
+/// Where a server was announced, whether or not somebody is there.
+pub fn announced_at(data: &DataFolder) -> Option<String> {
+    read(&data.server()).map(|announced| announced.url)
+}
+
 /// Looks whether a server runs on a data folder and answers. Whoever else listens there now must be given neither a token
 /// nor anything that was meant for this store, so only the one that was announced counts.
 pub async fn find(data: &DataFolder) -> Found {

@@ -42,7 +42,7 @@ pub async fn run(to: Whereabouts, wanted: Tui) -> Result<Exit> {
             "`agent-world tui` needs a terminal; `agent-world chat` and `agent-world send` do not";
         return Err(Usage(usage.to_owned()).into());
     }
-    let connection = Connection::open(to, Purpose::Work).await?;
+    let connection = Connection::open(to.clone(), Purpose::Work).await?;
     let world = match (place::world(&connection, wanted.world.as_deref()).await, &wanted.world) {
         (Ok(world), _) => Some(world.id),
         // There may be none yet, or several: then the list shows which.
@@ -55,7 +55,7 @@ pub async fn run(to: Whereabouts, wanted: Tui) -> Result<Exit> {
     let client = connection.client.clone();
     // In a task of its own: what is on the screen never waits for the store.
     let (over, ends) = oneshot::channel();
-    let watching = tokio::spawn(watch(connection, ends));
+    let watching = tokio::spawn(watch(connection, to, ends));
     let ended = tui::run(client, world).await;
     drop(over);
     watching.await?.close().await;
@@ -66,8 +66,13 @@ pub async fn run(to: Whereabouts, wanted: Tui) -> Result<Exit> {
     Ok(if left.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
-/// Takes the work over when there is nobody else to do it, until the view has ended. Gives the connection back then.
-async fn watch(mut connection: Connection, mut ends: oneshot::Receiver<Infallible>) -> Connection {
+/// Takes the work over when there is nobody else to do it, and finds a server that is elsewhere now, until the view has ended.
+/// Gives the connection back then.
+async fn watch(
+    mut connection: Connection,
+    to: Whereabouts,
+    mut ends: oneshot::Receiver<Infallible>,
+) -> Connection {
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -77,6 +82,9 @@ async fn watch(mut connection: Connection, mut ends: oneshot::Receiver<Infallibl
             _ = look.tick() => {
                 if let Err(error) = connection.take_over().await {
                     tracing::warn!(error = format!("{error:#}"), "the work cannot be taken over");
+                }
+                if let Err(error) = connection.find_again(&to).await {
+                    tracing::warn!(error = format!("{error:#}"), "the server cannot be used");
                 }
             }
         }

@@ -5,6 +5,7 @@
 mod approval;
 mod chat;
 pub(crate) mod event;
+mod me;
 mod message;
 mod world;
 
@@ -13,6 +14,7 @@ use serde::Deserialize;
 pub use approval::{Approval, ApprovalState, Binding, Decision, Reach, Suggestion, Verdict};
 pub use chat::{Activity, AgentAtWork, Chat, Doing, Standing};
 pub use event::{Changed, Event, Joined, News, Notice, Output, Phase, Piece, Stream};
+pub use me::Me;
 pub use message::{
     Call, CallState, Message, NewMessage, OnApproval, Posted, Role, ToolCall, Usage,
 };

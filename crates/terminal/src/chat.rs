@@ -3,11 +3,11 @@
 //! that carries out what was decided; only the loop touches the terminal and the network.
 
 pub mod address;
-mod burst;
 pub mod commands;
 pub mod draw;
 pub mod effect;
 mod flow;
+mod hanging;
 pub mod inline;
 mod open;
 mod order;

@@ -1,6 +1,6 @@
 //! Asks a person about one waiting call: what is shown, and what keys mean.
-//! Used by `chat` and `tui`. Only what is plainly an answer is one; no key that was pressed for something else decides, and
-//! none of what is pasted does.
+//! Used by `chat` and `tui`. Only what is plainly an answer is one, and nothing of what is pasted is. Whether a key was meant
+//! for what is asked at all, `attention` says before.
 
 mod calls;
 mod card;
@@ -12,22 +12,17 @@ mod prompt;
 pub mod rules;
 mod window;
 
-use std::time::{Duration, Instant};
-
 use agent_world_client::wire::{Approval, Decision, Reach};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::text::Line;
 use serde_json::Value;
 
+use crate::attention::{Sight, letter};
 use crate::theme::Theme;
 pub use edit::beside_diff;
 use form::{Entered, Fields};
 use input::Input;
 
-/// A key that is pressed so soon after a question appeared was meant for something else.
-pub const UNREAD: Duration = Duration::from_millis(300);
-/// Who types a text does not decide: after a letter that is no answer, letters are part of that text until there is a pause.
-pub const PAUSE: Duration = Duration::from_millis(700);
 /// Characters of a reason.
 const REASON: usize = 10_000;
 
@@ -35,10 +30,11 @@ const REASON: usize = 10_000;
 #[derive(Clone, Debug)]
 pub struct Deciding {
     pub approval: Approval,
-    since: Instant,
-    /// When a letter was last typed that was no answer.
-    stray: Option<Instant>,
     step: Step,
+    /// Counts the steps: keys mean something else after each.
+    steps: u64,
+    /// All of what must be seen before deciding was on the screen.
+    is_read: bool,
     /// Why the last key decided nothing.
     problem: Option<String>,
     helps: bool,
@@ -62,11 +58,13 @@ enum Step {
     /// For which calls a permission is to last, and the one that is marked.
     Calls(Reach, Option<usize>),
     /// Whether every call of the tool is really meant, from now on.
-    Sure(usize),
+    Sure(Reach, usize),
     Reason(Input),
     /// The command line of a call of the shell, or its script.
     Command(Input),
     Arguments(Input),
+    /// Whether the command that was changed is really meant, as it would run.
+    Changed(Input, Value),
     Fields(Box<Fields>),
 }
 
@@ -85,16 +83,11 @@ pub enum Outcome {
 
 impl Deciding {
     pub fn new(approval: Approval) -> Self {
-        Self::shown_at(approval, Instant::now())
-    }
-
-    /// Shown at a moment.
-    pub fn shown_at(approval: Approval, since: Instant) -> Self {
         Self {
             approval,
-            since,
-            stray: None,
             step: Step::Choice,
+            steps: 0,
+            is_read: true,
             problem: None,
             helps: false,
             elsewhere: None,
@@ -102,24 +95,14 @@ impl Deciding {
         }
     }
 
-    /// It was drawn only now, after something else was in its place: keys from before do not answer it.
-    pub fn shown_again(&mut self, since: Instant) {
-        self.since = since;
+    /// What keys would answer now. `turn` counts how often the person turned to it.
+    pub fn sight(&self, turn: u64) -> Sight {
+        Sight { id: self.approval.id.clone(), step: self.steps, turn }
     }
 
-    /// Whether it appeared too short a time ago for a key to be an answer.
-    pub fn is_fresh(&self, now: Instant) -> bool {
-        self.is_unread(now) || self.is_in_text(now)
-    }
-
-    /// Whether it appeared too short a time ago for anybody to have read it.
-    pub fn is_unread(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.since) < UNREAD
-    }
-
-    /// Whether somebody is typing something that is no answer.
-    fn is_in_text(&self, now: Instant) -> bool {
-        self.stray.is_some_and(|at| now.saturating_duration_since(at) < PAUSE)
+    /// Whether all of it was on the screen; what was not is not approved.
+    pub fn read(&mut self, is_read: bool) {
+        self.is_read = is_read;
     }
 
     /// Whether text is being typed, so that every key belongs to it.
@@ -141,9 +124,15 @@ impl Deciding {
         self.helps && key.code == KeyCode::Esc
     }
 
-    /// Whether a key would decide at once. Who asks goes on to see whether it was the first of a text.
-    pub fn would_decide(&self, key: KeyEvent, now: Instant) -> bool {
-        !self.is_typing() && matches!(self.clone().key_at(key, now), Outcome::Decided(_))
+    /// Whether a key is asked about before it is taken: it answers, or leads to an answer, and is no part of a text.
+    pub fn is_answer(&self, key: KeyEvent) -> bool {
+        let leads = letter(key).is_some() || !self.is_choosing();
+        leads && !self.is_typing() && key.code != KeyCode::Esc
+    }
+
+    /// Whether a key would do anything.
+    pub fn would_act(&self, key: KeyEvent) -> bool {
+        self.clone().key(key) != Outcome::Nothing
     }
 
     /// How far the decision has come, where one was made.
@@ -154,32 +143,6 @@ impl Deciding {
     /// A decision was made, or is not delivered yet. Until more is heard of it no key decides again.
     pub fn deliver(&mut self, delivery: Delivery) {
         self.delivery = Some(delivery);
-    }
-
-    /// A key that was pressed at a moment: one that could not have been an answer yet means nothing, and neither does one in
-    /// the middle of a text.
-    pub fn key_at(&mut self, key: KeyEvent, now: Instant) -> Outcome {
-        if !self.is_typing() && self.is_fresh(now) {
-            // Whoever goes on typing has not looked up yet.
-            self.stray = letter(key).map(|_| now).or(self.stray);
-            return Outcome::Nothing;
-        }
-        self.key_of_answer(key, now)
-    }
-
-    /// As `key_at`, for a question that the person has chosen to look at.
-    pub fn key_of_answer(&mut self, key: KeyEvent, now: Instant) -> Outcome {
-        if self.is_typing() {
-            return self.key(key);
-        }
-        let outcome = match letter(key) {
-            Some(_) if self.is_in_text(now) => Outcome::Nothing,
-            _ => self.key(key),
-        };
-        if letter(key).is_some() && outcome == Outcome::Nothing {
-            self.stray = Some(now);
-        }
-        outcome
     }
 
     pub fn key(&mut self, key: KeyEvent) -> Outcome {
@@ -202,10 +165,11 @@ impl Deciding {
                 let (reach, marked) = (*reach, *marked);
                 self.choose_calls(key, reach, marked)
             }
-            Step::Sure(place) => {
-                let place = *place;
-                self.make_sure(key, place)
+            Step::Sure(reach, place) => {
+                let (reach, place) = (*reach, *place);
+                self.make_sure(key, reach, place)
             }
+            Step::Changed(..) => self.make_sure_of_change(key),
             Step::Reason(_) | Step::Command(_) | Step::Arguments(_) | Step::Fields(_) => {
                 self.type_key(key)
             }
@@ -219,7 +183,7 @@ impl Deciding {
     /// Text that was pasted.
     pub fn paste(&mut self, text: &str) -> Outcome {
         match &mut self.step {
-            Step::Choice | Step::Calls(..) | Step::Sure(_) => Outcome::Nothing,
+            Step::Choice | Step::Calls(..) | Step::Sure(..) | Step::Changed(..) => Outcome::Nothing,
             Step::Reason(input) | Step::Command(input) | Step::Arguments(input) => {
                 input.insert(text)
             }
@@ -230,6 +194,7 @@ impl Deciding {
     /// Says why what was sent decided nothing. What was typed is still there.
     pub fn refused(&mut self, problem: impl Into<String>) {
         self.delivery = None;
+        self.steps += 1;
         self.problem = Some(problem.into());
     }
 
@@ -245,6 +210,11 @@ impl Deciding {
         card::lines(&self.approval, place, number, total, width, theme)
     }
 
+    /// What warns of it, where there is no room for the rest.
+    pub fn risks(&self, width: u16, theme: Theme) -> Vec<Line<'static>> {
+        card::risks(&self.approval, width, theme)
+    }
+
     /// The keys there are now, and what was typed so far.
     pub fn prompt(&self, width: u16, theme: Theme) -> Vec<Line<'static>> {
         self.prompt_within(usize::MAX, width, theme)
@@ -258,6 +228,7 @@ impl Deciding {
     fn choose(&mut self, key: KeyEvent) -> Outcome {
         let is_form = self.approval.form.is_some();
         match letter(key) {
+            Some('o' | 'y' | 's' | 'a' | 'e') if !self.is_read => self.refuse(rules::READ_ON),
             Some('o' | 'y') => self.once(None),
             Some('s') if !is_form => self.ask_calls(Reach::Session),
             Some('a') if !is_form => self.ask_calls(Reach::Always),
@@ -306,11 +277,8 @@ impl Deciding {
                 decided(Decision::deny(Some(reason).filter(|reason| !reason.is_empty())))
             }
             Step::Command(input) if input.is_sent_by(key) => {
-                let text = input.text();
-                match edit::arguments(&self.approval, &text) {
-                    Ok(arguments) => self.once(Some(arguments)),
-                    Err(problem) => self.refuse(problem),
-                }
+                let input = input.clone();
+                self.change(input)
             }
             Step::Arguments(input) if input::sends(key) => {
                 let text = input.text();
@@ -329,32 +297,24 @@ impl Deciding {
             }
             Step::Reason(input) | Step::Command(input) | Step::Arguments(input) => input.key(key),
             Step::Fields(fields) => fields.input.key(key),
-            Step::Choice | Step::Calls(..) | Step::Sure(_) => Outcome::Nothing,
+            Step::Choice | Step::Calls(..) | Step::Sure(..) | Step::Changed(..) => Outcome::Nothing,
         }
     }
 
     fn go_to(&mut self, step: Step) -> Outcome {
         self.step = step;
+        self.steps += 1;
         Outcome::Redraw
     }
 
     fn refuse(&mut self, problem: impl Into<String>) -> Outcome {
-        self.refused(problem);
+        self.problem = Some(problem.into());
         Outcome::Redraw
     }
 }
 
 fn decided(decision: Decision) -> Outcome {
     Outcome::Decided(Box::new(decision))
-}
-
-/// A letter that was typed as such.
-fn letter(key: KeyEvent) -> Option<char> {
-    let is_plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
-    match key.code {
-        KeyCode::Char(letter) if is_plain => Some(letter.to_ascii_lowercase()),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

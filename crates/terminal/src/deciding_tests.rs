@@ -98,6 +98,9 @@ fn keys_decide_what_they_say() {
             "␛",
             "s1",
             "st",
+            "sty",
+            "stn",
+            "sto",
             "ss",
             "a1",
             "at",
@@ -108,6 +111,7 @@ fn keys_decide_what_they_say() {
             "aa",
             "s↓⏎",
             "s↑⏎",
+            "s↑⏎y",
             "s↓↓↓⏎",
             "d⏎",
             "nno, ⏎",
@@ -119,7 +123,10 @@ fn keys_decide_what_they_say() {
             l: later
             ␛: later
             s1: {"decision":"approve","scope":"session","match":0}
-            st: {"decision":"approve","scope":"session","match":1}
+            st: redraw
+            sty: {"decision":"approve","scope":"session","match":1}
+            stn: redraw
+            sto: nothing
             ss: redraw
                 say for which calls, by a key of the list, or go back with Esc; nothing was decided
             a1: {"decision":"approve","scope":"always","match":0}
@@ -131,7 +138,8 @@ fn keys_decide_what_they_say() {
             aa: redraw
                 say for which calls, by a key of the list, or go back with Esc; nothing was decided
             s↓⏎: {"decision":"approve","scope":"session","match":0}
-            s↑⏎: {"decision":"approve","scope":"session","match":1}
+            s↑⏎: redraw
+            s↑⏎y: {"decision":"approve","scope":"session","match":1}
             s↓↓↓⏎: {"decision":"approve","scope":"session","match":0}
             d⏎: {"decision":"deny"}
             nno, ⏎: {"decision":"deny","reason":"no,"}
@@ -255,23 +263,6 @@ fn what_cannot_be_seen_is_never_approved_always() {
 }
 
 #[test]
-fn a_key_from_before_the_question_means_nothing() {
-    let start = Instant::now();
-    let mut deciding = Deciding::shown_at(approval(json!({})), start);
-    let typed = key(KeyCode::Char('o'));
-    assert!(deciding.is_fresh(start));
-    assert_eq!(deciding.key_at(typed, start), Outcome::Nothing);
-    let soon = start + UNREAD - Duration::from_millis(1);
-    assert_eq!(deciding.key_at(typed, soon), Outcome::Nothing);
-    deciding.shown_again(soon);
-    assert_eq!(deciding.key_at(typed, start + UNREAD), Outcome::Nothing);
-    // Whoever goes on typing must pause before a key counts.
-    assert!(deciding.is_fresh(soon + UNREAD));
-    assert!(!deciding.is_fresh(start + UNREAD + PAUSE));
-    assert!(matches!(deciding.key_at(typed, start + UNREAD + PAUSE), Outcome::Decided(_)));
-}
-
-#[test]
 fn a_denial_carries_its_reason() {
     let mut deciding = Deciding::new(approval(json!({})));
     press(&mut deciding, "d");
@@ -314,30 +305,14 @@ fn edited_arguments_are_approved_once() {
 }
 
 #[test]
-fn a_text_that_is_typed_decides_nothing() {
-    for text in ["/approvals", "count to 20", "run touch y", "@ada once"] {
-        let start = Instant::now();
-        let mut deciding = Deciding::shown_at(approval(json!({})), start);
-        let mut now = start + UNREAD;
-        for letter in text.chars() {
-            let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
-            assert_eq!(deciding.key_at(key, now), Outcome::Nothing, "{letter} of {text}");
-            now += PAUSE - Duration::from_millis(1);
-        }
-        let key = KeyEvent::new(KeyCode::Char('o'), KeyModifiers::NONE);
-        assert!(matches!(deciding.key_at(key, now + PAUSE), Outcome::Decided(_)), "{text}");
-    }
-}
-
-#[test]
 fn what_was_typed_outlives_a_refusal() {
     let mut deciding = Deciding::new(approval(json!({})));
-    press(&mut deciding, "e");
-    assert!(matches!(press(&mut deciding, "^s"), Outcome::Decided(_)));
-    deciding.refused("`build` does not exist");
-    let shown = shown(&deciding);
-    assert!(shown.starts_with("`build` does not exist\n") && shown.contains("-rf"), "{shown}");
-    assert!(deciding.is_typing());
+    assert!(matches!(press(&mut deciding, "e x⏎y"), Outcome::Decided(_)));
+    deciding.refused("`x` does not exist");
+    let told = shown(&deciding);
+    assert!(told.starts_with("`x` does not exist\n") && told.contains("-rf build x"), "{told}");
+    press(&mut deciding, "n");
+    assert!(deciding.is_typing() && shown(&deciding).contains("-rf build x"));
 }
 
 #[test]

@@ -5,6 +5,8 @@
 //! functions; only their loops touch the terminal. Nothing that a model or a tool wrote reaches the terminal unless hidden
 //! characters in it were made visible.
 
+pub mod attention;
+mod burst;
 pub mod chat;
 pub mod completion;
 pub mod composer;

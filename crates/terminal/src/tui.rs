@@ -30,6 +30,8 @@ mod deciding_tests;
 #[cfg(test)]
 mod large_screen_tests;
 #[cfg(test)]
+mod meaning_tests;
+#[cfg(test)]
 mod reading_tests;
 #[cfg(test)]
 mod small_screen_tests;
@@ -58,9 +60,11 @@ use self::effects::Worker;
 use self::guard::Guard;
 use self::message::{Effect, Message};
 use self::state::{Start, State};
+use crate::burst::burst;
 use crate::theme::Theme;
 use crate::unread::Unread;
 
+const UNREADABLE: &str = "the keyboard cannot be read";
 const FRAME: Duration = Duration::from_millis(33);
 const BEAT: Duration = Duration::from_millis(250);
 /// Messages that wait to be taken in. When it is full, whoever follows the log waits; it misses nothing by that.
@@ -80,6 +84,7 @@ pub async fn run(client: Client, world: Option<String>) -> Result<Vec<String>> {
         place: client.place(),
         world,
         now: Timestamp::now(),
+        clock: Instant::now().into_std(),
         nonce: format!("{:016x}", RandomState::new().build_hasher().finish()),
         theme: Theme::of_environment(),
     };
@@ -152,7 +157,10 @@ impl View {
                 biased;
                 () = ends.next() => Course::Over,
                 event = input.next() => match event {
-                    Some(event) => self.input(event.context("the keyboard cannot be read")?),
+                    Some(event) => {
+                        let event = event.context(UNREADABLE)?;
+                        self.input(event, &mut input).await?
+                    }
                     None => Course::Over,
                 },
                 () = sleep_until(due), if is_dirty => {
@@ -177,8 +185,30 @@ impl View {
         }
     }
 
-    fn input(&mut self, event: Event) -> Course {
+    /// A key that would answer is none where more keys follow it at once.
+    async fn input(&mut self, event: Event, keys: &mut EventStream) -> Result<Course> {
         self.unread.heard(&event);
+        self.state.tell_time(Instant::now().into_std());
+        let key = match event {
+            Event::Key(key) if self.state.would_answer(key) => key,
+            event => return Ok(self.typed(event)),
+        };
+        let burst = burst(key, keys).await.context(UNREADABLE)?;
+        burst.keys.iter().skip(1).for_each(|key| self.unread.heard(&Event::Key(*key)));
+        let course = match burst.is_one_key() {
+            true => self.update(Message::Key(key)),
+            false => self.update(Message::TypedAtOnce),
+        };
+        match burst.after.filter(|_| course == Course::On) {
+            Some(after) => {
+                self.unread.heard(&after);
+                Ok(self.typed(after))
+            }
+            None => Ok(course),
+        }
+    }
+
+    fn typed(&mut self, event: Event) -> Course {
         match event {
             Event::Key(key) => self.update(Message::Key(key)),
             Event::Mouse(mouse) => self.update(Message::Mouse(mouse)),
@@ -202,6 +232,7 @@ impl View {
     }
 
     fn update(&mut self, message: Message) -> Course {
+        self.state.tell_time(Instant::now().into_std());
         for effect in self.state.update(message) {
             if effect == Effect::Quit {
                 return Course::Over;
@@ -213,10 +244,14 @@ impl View {
 
     fn draw(&mut self) -> Result<()> {
         let state = &mut self.state;
+        state.tell_time(Instant::now().into_std());
         self.guard.terminal().draw(|frame| {
             state.arrange(frame.area());
             draw::draw(frame, state);
         })?;
+        // A terminal may take its time: what it shows can be read when all of it was written.
+        self.state.tell_time(Instant::now().into_std());
+        self.state.was_drawn();
         // What came of arranging is on the screen.
         self.state.take_dirty();
         self.drawn = Some(Instant::now());

@@ -22,8 +22,8 @@ use super::input::{Input, Line};
 use super::opening::{self, Opening};
 use super::question::{self, Questions};
 use super::telling::Telling;
-use super::{FINISHING, LOOK, TAKEN_OVER, Worker, say_goodbye, waiting_in};
-use crate::connect::Connection;
+use super::{FINISHING, LOOK, Worker, look_after, say_goodbye, waiting_in};
+use crate::connect::{Connection, Whereabouts};
 use crate::exit::Exit;
 use crate::place::{self, Place};
 use crate::screen::{Screen, Tone};
@@ -35,11 +35,12 @@ pub(super) const REQUEST: &str = "client.requestApproval";
 
 pub async fn run(
     connection: Connection,
+    to: Whereabouts,
     place: Place,
     agent: Option<String>,
     mut signals: Signals,
 ) -> Result<Exit> {
-    let mut conversation = Conversation::open(connection, place, agent).await?;
+    let mut conversation = Conversation::open(connection, to, place, agent).await?;
     let ending = conversation.hold(&mut signals).await?;
     let (client, world, chat) = conversation.whereabouts();
     let Conversation { connection, mut screen, .. } = conversation;
@@ -49,7 +50,7 @@ pub async fn run(
     let waiting = waiting_in(&client, &world, &chat).await?;
     let worker = Worker::beside(&connection);
     connection.close().await;
-    say_goodbye(&mut screen, waiting, &world, &chat, worker)
+    say_goodbye(&mut screen, &waiting, &world, &chat, worker)
 }
 
 /// How a conversation ended.
@@ -63,6 +64,8 @@ enum Ending {
 
 struct Conversation {
     connection: Connection,
+    /// Where the server is looked for that may be elsewhere by now.
+    to: Whereabouts,
     place: Place,
     /// Whom a message is for that begins with no mention.
     agent: Option<String>,
@@ -86,12 +89,18 @@ struct Conversation {
 }
 
 impl Conversation {
-    async fn open(connection: Connection, place: Place, agent: Option<String>) -> Result<Self> {
+    async fn open(
+        connection: Connection,
+        to: Whereabouts,
+        place: Place,
+        agent: Option<String>,
+    ) -> Result<Self> {
         let mut screen = Screen::stdout();
         let Opening { following, activity, questions } =
             opening::enter(&connection, &place, &mut screen).await?;
         Ok(Self {
             connection,
+            to,
             place,
             agent,
             input: Input::open()?,
@@ -167,8 +176,8 @@ impl Conversation {
                     None => self.leave()?,
                 },
                 _ = look.tick() => {
-                    if self.connection.take_over().await? {
-                        self.note(Tone::Quiet, TAKEN_OVER)?;
+                    if let Some(said) = look_after(&mut self.connection, &self.to).await? {
+                        self.note(Tone::Quiet, &said)?;
                     }
                 }
             }

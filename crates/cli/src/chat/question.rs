@@ -114,7 +114,7 @@ impl Questions {
                 Step::Decision => "decide> ".to_owned(),
                 Step::Reason => "why (empty for no reason)> ".to_owned(),
                 Step::Arguments => "arguments as JSON (empty to go back)> ".to_owned(),
-                Step::Sure => format!("{} y/n> ", rules::really(&asked.approval)),
+                Step::Sure => format!("{} y/n> ", rules::really(&asked.approval, Reach::Always)),
             };
             screen.prompt(Tone::Question, &prompt)?;
         }

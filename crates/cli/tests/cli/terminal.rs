@@ -295,6 +295,49 @@ fn a_server_that_goes_and_comes_back_is_waited_for() {
 }
 
 #[test]
+fn a_server_that_comes_back_elsewhere_is_found() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    let place = address(&server);
+    let mut chat = chat(&home);
+    chat.wait_for(&format!("Connected to http://{place}"));
+    server.signal("TERM");
+    server.wait().succeeded();
+    chat.wait_for("connection lost");
+    // The port is taken, so that it is another one.
+    let taken = std::net::TcpListener::bind(&place);
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    let other = address(&server);
+    assert_ne!(place, other);
+    drop(taken);
+    chat.wait_for_line(&format!("the server is at http://{other} now"));
+    chat.wait_until("the connection", |screen| !screen.contains("connection lost"));
+    chat.keys("@bob hello\r");
+    chat.wait_for_line("\nbob\n");
+    chat.keys(CTRL_D);
+    chat.ends(0);
+    server.signal("TERM");
+    server.wait().succeeded();
+}
+
+#[test]
+fn whoever_leaves_while_nobody_answers_is_told_that_what_waits_is_not_known() {
+    let home = Home::new();
+    home.leave_waiting("run touch made");
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    let place = address(&server);
+    let mut chat = chat(&home);
+    chat.wait_for("1 of 1 waiting");
+    server.signal("TERM");
+    server.wait().succeeded();
+    chat.wait_for("connection lost");
+    chat.keys(CTRL_D);
+    chat.wait_for(&format!("nobody answers at http://{place}, so what is waiting is not known"));
+    chat.ends(3);
+}
+
+#[test]
 fn leaving_finishes_what_is_under_way() {
     let home = Home::new();
     let mut chat = chat(&home);

@@ -361,6 +361,30 @@ fn a_decision_is_delivered_when_the_server_is_back() {
 }
 
 #[test]
+fn a_server_that_comes_back_elsewhere_is_found() {
+    let home = Home::new();
+    home.run(&["send", "hello"]).succeeded();
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    let at = address(&server);
+    let mut view = View::start(&home, LARGE, &["tui"]);
+    view.shows("● connected");
+    server.crash();
+    view.shows("connection lost, trying again");
+    // The port is taken, so that it is another one.
+    let taken = std::net::TcpListener::bind(&at);
+    let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_ne!(at, address(&server));
+    drop(taken);
+    view.shows("● connected");
+    view.type_in("run touch made\r");
+    view.shows("1 of 1 waiting");
+    view.type_in("/quit\r");
+    view.shows("q again quits");
+    view.type_in("q");
+    view.ends_with(0);
+}
+
+#[test]
 fn commands_are_obeyed_and_completed() {
     let home = Home::new();
     let mut view = View::start(&home, LARGE, &["tui"]);

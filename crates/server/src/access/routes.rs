@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::tokens::{self, Issued, Last, Left, Refusal, Token, Wanted};
-use super::{Admin, Identity, Pass, Role, Viewer, signing_in};
+use super::{Admin, Role, Viewer, signing_in};
 use crate::app::App;
 use crate::extract::{Body, Query};
 use crate::listen::{Link, Reach};
@@ -40,8 +40,8 @@ struct Me {
 
 /// Who you are to this server, and what you may do.
 #[utoipa::path(get, path = "/api/me", operation_id = "get_me", tag = "access", responses((status = 200, body = Me)))]
-async fn me(Viewer(principal): Viewer, identity: axum::Extension<Identity>) -> Json<Me> {
-    let authenticated = identity.pass != Pass::Local;
+async fn me(Viewer(principal): Viewer) -> Json<Me> {
+    let authenticated = principal.user().is_some();
     Json(Me { name: principal.name, role: principal.role, authenticated })
 }
 

@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Widget as _, Wrap};
 
 use super::flow::is_person;
-use super::state::{Card, Focus, State, Untaken};
+use super::state::{Card, Focus, Silence, State};
 use super::words;
 use crate::conversation::{Block, Entry, Said};
 use crate::theme::Theme;
@@ -56,11 +56,12 @@ impl State {
             self.card = Some(Card { id: id.clone(), number, total, width, lines, rows });
         }
         let fits = self.card.as_ref().is_none_or(|card| fits(card, self, size));
-        if !fits && self.laid_out.insert(id) {
+        if !fits && self.laid_out.as_ref() != Some(&id) {
+            self.laid_out = Some(id);
             let lines = self.card.as_ref().map(|card| card.lines.clone());
             self.put(lines.unwrap_or_default());
         }
-        self.cramp(is_cramped(self, size), now);
+        self.cramp(is_cramped(self, size));
     }
 }
 
@@ -89,7 +90,8 @@ fn asked(state: &State, size: Size) -> Option<(Vec<Line<'static>>, Vec<Line<'sta
         false => {
             let note = "  all of it is above; scroll back to read it";
             let note = Line::styled(note, state.theme.quiet());
-            card.lines.first().cloned().into_iter().chain([note]).collect()
+            let first = card.lines.first().cloned().into_iter();
+            first.chain(question.risks(size.width, state.theme)).chain([note]).collect()
         }
     };
     let beside = rows(&lines, size.width) + 2 + usize::from(state.waits() > 1);
@@ -205,7 +207,7 @@ fn card(state: &State, size: Size, now: Instant) -> Option<Vec<Line<'static>>> {
         return Some(lines);
     }
     // Keys are offered when they count.
-    match is_decided || (has_keys && !question.is_fresh(now)) {
+    match is_decided || (has_keys && state.takes_answers(now)) {
         true => lines.extend(keys),
         false => lines.extend(keys.iter().map(|_| Line::default())),
     }
@@ -219,14 +221,12 @@ fn below(state: &State) -> Vec<Line<'static>> {
     let is_typed_into = state.question().is_some_and(|(question, _)| question.is_typing());
     let others = state.waits() > 1 && !is_typed_into;
     let mut lines = match (state.untaken(), state.has_draft(), others) {
-        (Some(Untaken::TooSoon), ..) => {
-            vec![Line::styled("just shown, so that key did nothing: press again", theme.question())]
-        }
-        (Some(Untaken::NoAnswer), false, _) => {
+        (Some(Silence::Untaken(why)), ..) => vec![Line::styled(why.words(), theme.question())],
+        (Some(Silence::NoAnswer), false, _) => {
             let text = "that key is no answer; l leaves the question waiting, and you can write";
             vec![Line::styled(text, theme.question())]
         }
-        (Some(Untaken::NoAnswer), true, _) => {
+        (Some(Silence::NoAnswer), true, _) => {
             let text = "that key is no answer; Tab goes back to your message";
             vec![Line::styled(text, theme.question())]
         }

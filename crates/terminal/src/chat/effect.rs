@@ -63,6 +63,13 @@ pub enum Told {
         /// Nobody knows whether it arrived.
         is_unsure: bool,
     },
+    /// A message is as it was.
+    NotEdited {
+        chat: String,
+        message: String,
+        text: String,
+        why: String,
+    },
     Decided(Box<Approval>),
     /// Nobody took the decision; it is tried again.
     DecisionDelayed {

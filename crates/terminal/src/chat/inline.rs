@@ -8,8 +8,10 @@ use ratatui::backend::{Backend, ClearType};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::text::Line;
-use ratatui::widgets::{Paragraph, Widget as _, Wrap};
+use ratatui::widgets::Widget as _;
 use unicode_width::UnicodeWidthStr as _;
+
+use super::hanging::hanging;
 
 /// Lines that are written again when the terminal has another size: what it made of them cannot be known.
 const KEPT: usize = 200;
@@ -120,17 +122,13 @@ impl<B: Backend> Inline<B> {
     fn write(&mut self, lines: &[Line<'static>]) -> Result<(), B::Error> {
         self.clear()?;
         let width = self.size.width.max(1);
-        for line in lines {
-            let paragraph = Paragraph::new(line.clone()).wrap(Wrap { trim: false });
-            let rows = u16::try_from(paragraph.line_count(width)).unwrap_or(u16::MAX).max(1);
-            let mut buffer = Buffer::empty(Rect::new(0, 0, width, rows));
-            paragraph.render(buffer.area, &mut buffer);
-            for row in buffer.content.chunks(usize::from(width)) {
-                self.make_room(1)?;
-                let y = self.top;
-                self.backend.draw(visible(row).map(|(x, cell)| (x, y, cell)))?;
-                self.top += 1;
-            }
+        for row in lines.iter().flat_map(|line| hanging(line, width)) {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));
+            row.render(buffer.area, &mut buffer);
+            self.make_room(1)?;
+            let y = self.top;
+            self.backend.draw(visible(&buffer.content).map(|(x, cell)| (x, y, cell)))?;
+            self.top += 1;
         }
         Ok(())
     }

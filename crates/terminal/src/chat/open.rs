@@ -1,7 +1,7 @@
 //! Opens a chat: begins to follow it, then reads what is there, so that nothing falls in between.
 //! Called by `run` at the start and by `perform` when the person goes to another chat.
 
-use agent_world_client::wire::{Approval, Chat, World};
+use agent_world_client::wire::{Approval, Chat, Me, World};
 use agent_world_client::{Client, Following, Path, Result, Scope};
 
 use crate::conversation::{Conversation, load};
@@ -12,6 +12,8 @@ const READ: usize = 60;
 #[derive(Debug)]
 pub struct Opened {
     pub conversation: Conversation,
+    /// Who the person is here, where the server says it.
+    pub me: Option<Me>,
     pub approvals: Vec<Approval>,
     /// What waits in other chats.
     pub elsewhere: usize,
@@ -31,6 +33,7 @@ pub async fn open(client: &Client, world: World, chat: Chat) -> Result<Opened> {
     let (approvals, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_here);
     Ok(Opened {
         conversation: loaded.conversation,
+        me: client.get("/api/me").await.ok(),
         approvals,
         elsewhere: others.len(),
         following: Some(following),

@@ -53,7 +53,9 @@ pub async fn perform(
         Effect::Post { number, text, key } => Some(post(&client, &place, number, text, &key).await),
         Effect::Edit { message, text } => {
             let path = place.chat().then("messages").then(&message);
-            refusal(client.put::<Value>(path, &json!({ "content": text })).await)
+            let edited = client.put::<Value>(path, &json!({ "content": text })).await;
+            let why = edited.err()?.to_string();
+            Some(Told::NotEdited { chat: place.chat, message, text, why })
         }
         Effect::Decide { approval, decision } => {
             Some(decide(&client, approval, &decision, &meanwhile).await)

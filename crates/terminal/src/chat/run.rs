@@ -14,7 +14,6 @@ use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
-use super::burst::{burst, ready};
 use super::effect::{Effect, Told};
 use super::inline::Inline;
 use super::open::open;
@@ -23,6 +22,7 @@ use super::perform::{Place, perform};
 use super::raw::Raw;
 use super::show::{Screen, present};
 use super::state::State;
+use crate::burst::{burst, ready};
 use crate::composer::{History, Kept};
 use crate::markdown;
 use crate::theme::Theme;
@@ -114,6 +114,7 @@ pub async fn run(setup: Setup) -> Result<Ended> {
     let width = screen.size().width;
     let history = History::new(remembered);
     let mut state = State::new(opened.conversation, theme, history, agent, width);
+    state.me = opened.me.take();
     greeting.iter().for_each(|line| state.note(line));
     state.enter(opened.approvals, opened.elsewhere);
     let (news, heard) = mpsc::channel(AHEAD);
@@ -243,7 +244,7 @@ impl Loop {
         Ok(effects)
     }
 
-    /// A key that would decide is taken for the beginning of a text where more letters follow it at once.
+    /// A key that would answer is taken for the beginning of a text where more keys follow it at once.
     async fn typed(
         &mut self,
         event: Event,
@@ -255,19 +256,19 @@ impl Loop {
         let Event::Key(key) = event else {
             return self.take(event, screen);
         };
-        if !self.state.would_decide(key, now) {
+        if !self.state.would_answer(key, now) {
             return self.take(event, screen);
         }
-        let (letters, after) = burst(key, keys).await?;
-        let mut effects = match letters.len() {
-            1 => self.state.key(key, now),
-            _ => {
-                self.state.write_all(&letters, now);
+        let burst = burst(key, keys).await?;
+        let mut effects = match burst.is_one_key() {
+            true => self.state.key(key, now),
+            false => {
+                self.state.paste(&burst.text(), now);
                 Vec::new()
             }
         };
-        letters.iter().skip(1).for_each(|letter| self.unread.heard(&Event::Key(*letter)));
-        if let Some(after) = after {
+        burst.keys.iter().skip(1).for_each(|key| self.unread.heard(&Event::Key(*key)));
+        if let Some(after) = burst.after {
             self.unread.heard(&after);
             effects.extend(self.take(after, screen)?);
         }

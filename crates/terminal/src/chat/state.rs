@@ -11,7 +11,7 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use agent_world_client::wire::Approval;
+use agent_world_client::wire::{Approval, Me};
 use agent_world_core::display::reveal_line;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::text::Line;
@@ -21,11 +21,12 @@ use super::effect::Effect;
 use super::flow::Flow;
 use super::waiting::Waiting;
 use super::words;
+use crate::attention::Attention;
 use crate::completion::Words;
 use crate::composer::{Composer, History, Typed};
 use crate::conversation::Conversation;
 use crate::theme::Theme;
-pub use focus::{Focus, Untaken};
+pub use focus::{Focus, Silence};
 
 /// Messages shown on opening a chat.
 const EARLIER: usize = 10;
@@ -35,6 +36,8 @@ const EARLIER: usize = 10;
 pub struct State {
     pub theme: Theme,
     pub conversation: Conversation,
+    /// Who the person is here, where that is known.
+    pub me: Option<Me>,
     pub composer: Composer,
     pub(super) waiting: Waiting,
     pub(super) flow: Flow,
@@ -50,8 +53,8 @@ pub struct State {
     pub(super) sending: Vec<Sending>,
     /// When calls were first seen running.
     pub(super) running: HashMap<String, Instant>,
-    /// Cards too long for the screen, which were put into the scrollback.
-    pub(super) laid_out: HashSet<String>,
+    /// The card too long for the screen that was put into the scrollback when it came up.
+    pub(super) laid_out: Option<String>,
     /// The question on the screen as it was laid out.
     pub(super) card: Option<Card>,
     /// Whom a message is for that begins with no mention.
@@ -68,14 +71,16 @@ pub struct State {
     leaving: bool,
     /// The question on the screen.
     on_screen: Option<String>,
-    /// Whether the question is there to be read, or only about to be drawn.
-    is_drawn: bool,
+    /// Whether a key may be an answer to it.
+    attention: Attention,
+    /// How often the person went to the question from a message.
+    turns: u64,
     /// The window is too small for the keys of the question: nobody can answer it there.
     is_cramped: bool,
     /// The person went to the question and left a message half written.
     answering: bool,
     /// Why the last key did nothing.
-    untaken: Option<Untaken>,
+    untaken: Option<Silence>,
     /// For which calls permissions were given here, by their request.
     permitted: HashMap<String, String>,
     /// Decisions that were told.
@@ -117,6 +122,7 @@ impl State {
         Self {
             theme,
             conversation,
+            me: None,
             composer: Composer::new(theme, history),
             waiting: Waiting::default(),
             flow: Flow::default(),
@@ -127,7 +133,7 @@ impl State {
             editing: None,
             sending: Vec::new(),
             running: HashMap::new(),
-            laid_out: HashSet::new(),
+            laid_out: None,
             card: None,
             agent,
             number: 0,
@@ -138,7 +144,8 @@ impl State {
             typed_at: None,
             leaving: false,
             on_screen: None,
-            is_drawn: false,
+            attention: Attention::default(),
+            turns: 0,
             is_cramped: false,
             answering: false,
             untaken: None,
@@ -232,6 +239,7 @@ impl State {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
+        self.attention.press(key, now);
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let leaving = std::mem::take(&mut self.leaving);
         match key.code {

@@ -2,6 +2,7 @@
 
 mod asking;
 mod delivering;
+mod meaning;
 mod screens;
 mod sizes;
 mod steps;
@@ -40,6 +41,7 @@ fn stage(columns: u16, rows: u16) -> Stage {
     let conversation = Conversation::new(world, chat);
     let theme = Theme::new(false);
     let mut state = State::new(conversation, theme, History::default(), None, columns);
+    state.me = Some(from(json!({"name": "tester"})));
     state.enter(Vec::new(), 0);
     let screen = Inline::new(TestBackend::new(columns, rows), 0).unwrap();
     Stage { state, screen, now: Instant::now(), seq: 0 }
@@ -129,7 +131,9 @@ impl Stage {
         self.now += time;
     }
 
+    /// One key after another, as fast as fingers are.
     fn key(&mut self, code: KeyCode) -> Vec<Effect> {
+        self.now += Duration::from_millis(50);
         self.state.key(KeyEvent::new(code, KeyModifiers::NONE), self.now)
     }
 

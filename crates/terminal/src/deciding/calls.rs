@@ -4,7 +4,8 @@
 use agent_world_client::wire::{Decision, Reach};
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::{Deciding, Outcome, Step, decided, letter, rules};
+use super::{Deciding, Outcome, Step, decided, rules};
+use crate::attention::letter;
 
 impl Deciding {
     pub(super) fn choose_calls(
@@ -49,22 +50,23 @@ impl Deciding {
             (Some(at), true) => listed.get(at + 1).or(listed.first()),
             (Some(at), false) => listed.get(at - 1),
         };
-        self.go_to(Step::Calls(reach, next.copied()))
+        // The keys of the list are the same, whichever is marked.
+        self.step = Step::Calls(reach, next.copied());
+        Outcome::Redraw
     }
 
-    /// Every call of a tool, for good, is asked once more: nobody is to find out later what one key has permitted.
+    /// Every call of a tool is asked once more: nobody is to find out later what one key has permitted.
     fn lasting(&mut self, reach: Reach, place: usize) -> Outcome {
-        let is_whole = rules::whole_tool(&self.approval) == Some(place);
-        match is_whole && reach == Reach::Always {
-            true => self.go_to(Step::Sure(place)),
+        match rules::whole_tool(&self.approval) == Some(place) {
+            true => self.go_to(Step::Sure(reach, place)),
             false => permit(reach, place),
         }
     }
 
-    pub(super) fn make_sure(&mut self, key: KeyEvent, place: usize) -> Outcome {
+    pub(super) fn make_sure(&mut self, key: KeyEvent, reach: Reach, place: usize) -> Outcome {
         match (key.code, letter(key)) {
-            (_, Some('y')) => permit(Reach::Always, place),
-            (KeyCode::Esc, _) | (_, Some('n')) => self.go_to(Step::Calls(Reach::Always, None)),
+            (_, Some('y')) => permit(reach, place),
+            (KeyCode::Esc, _) | (_, Some('n')) => self.go_to(Step::Calls(reach, None)),
             _ => Outcome::Nothing,
         }
     }

@@ -20,13 +20,19 @@ fn the_whole_tool_has_the_same_key_however_many_narrower_ones_there_are() {
         let mut deciding = Deciding::new(narrower(number));
         press(&mut deciding, "s");
         assert!(shown(&deciding).contains("  t any shell_cmd call\n"), "{}", shown(&deciding));
-        let Outcome::Decided(decision) = press(&mut deciding, "t") else { panic!("{number}") };
+        let Outcome::Decided(decision) = press(&mut deciding, "ty") else { panic!("{number}") };
         assert_eq!(decision.suggestion, Some(number));
         let digit = format!("s{}", number + 1);
         assert_eq!(press(&mut Deciding::new(narrower(number)), &digit), Outcome::Redraw);
     }
     let mut deciding = Deciding::new(narrower(1));
-    press(&mut deciding, "at");
+    press(&mut deciding, "st");
+    expect![[r#"
+        any shell_cmd call by ada, for the rest of chat_1?
+        y yes, all of them · n goes back
+    "#]]
+    .assert_eq(&shown(&deciding));
+    press(&mut deciding, "n␛at");
     expect![[r#"
         any shell_cmd call by ada, in every chat of w, from now on?
         y yes, always · n goes back

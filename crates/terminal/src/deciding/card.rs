@@ -35,6 +35,29 @@ pub fn lines(
     card.lines
 }
 
+/// What warns of a request, in so few lines that there is always room for them.
+pub fn risks(approval: &Approval, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    let mut card = Card { width, theme, lines: Vec::new() };
+    if approval.form.is_none() {
+        card.risks(approval);
+    }
+    card.lines
+}
+
+/// A call of the shell as it would run, with what warns of it.
+pub fn command(arguments: &Value, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    let mut card = Card { width, theme, lines: Vec::new() };
+    let shown = format!("{arguments:#}");
+    match Run::read(&shown) {
+        Some(run) => {
+            card.destroys(&run);
+            card.command(&run);
+        }
+        None => card.quote(highlighted(&reveal_once(&shown), "json", theme)),
+    }
+    card.lines
+}
+
 struct Card {
     width: u16,
     theme: Theme,
@@ -65,16 +88,19 @@ impl Card {
         if let Some(voided) = &approval.voided {
             self.voided(voided);
         }
-        let facts = approval.binding.as_ref().map(|binding| &binding.facts);
-        self.run(approval);
-        if let Some(preview) = &approval.preview {
-            self.quote(changes(&reveal_once(preview), theme));
+        // What tells how dangerous it is comes before what may be long.
+        if let Some(run) = run(approval) {
+            self.destroys(&run);
         }
         if let Some(directory) = &approval.working_directory {
             self.say(&format!("in {}", reveal_line(directory)), theme.plain());
         }
-        if let Some(facts) = facts {
+        if let Some(facts) = approval.binding.as_ref().map(|binding| &binding.facts) {
             self.facts(facts, approval.working_directory.as_deref());
+        }
+        self.arguments(approval);
+        if let Some(preview) = &approval.preview {
+            self.quote(changes(&reveal_once(preview), theme));
         }
         if let Some(at) = &approval.expires_at {
             self.say(&format!("until {}", reveal_line(at)), theme.plain());
@@ -83,14 +109,18 @@ impl Card {
     }
 
     /// The arguments, all of them.
-    fn run(&mut self, approval: &Approval) {
+    fn arguments(&mut self, approval: &Approval) {
+        match run(approval) {
+            Some(run) => self.command(&run),
+            None => {
+                let shown = edit::beside_diff(approval).unwrap_or_else(|| approval.shown.clone());
+                self.quote(highlighted(&reveal_once(&shown), "json", self.theme));
+            }
+        }
+    }
+
+    fn command(&mut self, run: &Run) {
         let theme = self.theme;
-        let run = Some(&approval.shown).filter(|_| approval.tool == TOOL);
-        let Some(run) = run.and_then(|shown| Run::read(shown)) else {
-            let shown = edit::beside_diff(approval).unwrap_or_else(|| approval.shown.clone());
-            self.quote(highlighted(&reveal_once(&shown), "json", theme));
-            return;
-        };
         for (place, line) in highlighted(&run.text, "bash", theme).into_iter().enumerate() {
             let first = vec![(if place == 0 { "  $ " } else { "  │ " }.to_owned(), theme.quiet())];
             let rest = vec![("  │ ".to_owned(), theme.quiet())];
@@ -99,9 +129,22 @@ impl Card {
         for (name, value) in &run.more {
             self.fact(name, value, theme.plain());
         }
+    }
+
+    fn destroys(&mut self, run: &Run) {
         if !run.risky.is_empty() {
             let text = format!("! {} can destroy what is there", run.risky.join(", "));
-            self.say(&text, theme.warning());
+            self.say(&text, self.theme.warning());
+        }
+    }
+
+    fn risks(&mut self, approval: &Approval) {
+        if let Some(run) = run(approval) {
+            self.destroys(&run);
+        }
+        let sandbox = approval.binding.as_ref().and_then(|binding| binding.facts.get("sandbox"));
+        if let Some(risk) = sandbox.and_then(|sandbox| risk(sandbox)) {
+            self.say(risk, self.theme.warning());
         }
     }
 
@@ -184,6 +227,11 @@ impl Card {
             self.lines.extend(wrap(&line, self.width, &mark, &mark, Break::Anywhere));
         }
     }
+}
+
+/// What would run, where it is a plain call of the shell.
+fn run(approval: &Approval) -> Option<Run> {
+    Some(&approval.shown).filter(|_| approval.tool == TOOL).and_then(|shown| Run::read(shown))
 }
 
 /// What a sandbox does not keep from happening.

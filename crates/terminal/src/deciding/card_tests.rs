@@ -31,12 +31,12 @@ fn a_command() {
         expect![[r#"
             ? 1 of 3 waiting · ada · shell_cmd · apr_1
               ada asks: Execute shell command: rm -rf build
-              $ rm -rf build
               ! rm can destroy what is there
               in /srv/demo
               program: /usr/bin/rm
               sandbox: on, with network, 512 processes, 2 GiB of memory, files up to 1 GiB
               ! it can reach the network
+              $ rm -rf build
               until 2026-01-01T01:00:00Z
         "#]],
         expect![[r#"
@@ -44,7 +44,6 @@ fn a_command() {
               apr_1
               ada asks: Execute shell command: rm
                 -rf build
-              $ rm -rf build
               ! rm can destroy what is there
               in /srv/demo
               program: /usr/bin/rm
@@ -52,6 +51,7 @@ fn a_command() {
                 processes, 2 GiB of memory, files up
                 to 1 GiB
               ! it can reach the network
+              $ rm -rf build
               until 2026-01-01T01:00:00Z
         "#]],
     );
@@ -72,33 +72,33 @@ fn a_script_with_other_arguments() {
         expect![[r#"
             ? 1 of 3 waiting · ada · shell_cmd · apr_1
               ada asks: Execute shell command: set -e…
-              $ set -e
-              │ find . -name '*.o' | xargs rm
-              │ curl https://example.org
-              directory: "sub"
-              timeout: 5
               ! rm can destroy what is there
               in /srv/demo
               directory: /srv/demo/sub
               sandbox: off
               ! nothing keeps it from other files or the network
+              $ set -e
+              │ find . -name '*.o' | xargs rm
+              │ curl https://example.org
+              directory: "sub"
+              timeout: 5
         "#]],
         expect![[r#"
             ? 1 of 3 waiting · ada · shell_cmd ·
               apr_1
               ada asks: Execute shell command: set
                 -e…
-              $ set -e
-              │ find . -name '*.o' | xargs rm
-              │ curl https://example.org
-              directory: "sub"
-              timeout: 5
               ! rm can destroy what is there
               in /srv/demo
               directory: /srv/demo/sub
               sandbox: off
               ! nothing keeps it from other files or
                 the network
+              $ set -e
+              │ find . -name '*.o' | xargs rm
+              │ curl https://example.org
+              directory: "sub"
+              timeout: 5
         "#]],
     );
 }
@@ -120,6 +120,7 @@ fn a_change_of_a_file() {
         expect![[r#"
             ? 1 of 3 waiting · ada · edit_file · apr_1
               ada asks: Edit notes.md
+              in /srv/demo
               │ {
               │   "path": "notes.md"
               │ }
@@ -129,12 +130,12 @@ fn a_change_of_a_file() {
               │ -one
               │ +two
               │  same   with a tab and a line that is rather long
-              in /srv/demo
         "#]],
         expect![[r#"
             ? 1 of 3 waiting · ada · edit_file ·
               apr_1
               ada asks: Edit notes.md
+              in /srv/demo
               │ {
               │   "path": "notes.md"
               │ }
@@ -145,7 +146,6 @@ fn a_change_of_a_file() {
               │ +two
               │  same   with a tab and a line that i
               │ s rather long
-              in /srv/demo
         "#]],
     );
 }
@@ -163,25 +163,25 @@ fn a_tool_of_a_server() {
         expect![[r#"
             ? 1 of 3 waiting · ada · mail__send · apr_1
               ada asks: ada wants to run mail__send
+              server: stdio `mailer --fast`
+              tool: sha256:0123456789abcdef
               │ {
               │   "body": "line one\nline two \u{202E}evil",
               │   "to": "bob@example.org"
               │ }
-              server: stdio `mailer --fast`
-              tool: sha256:0123456789abcdef
               `always` is not offered
         "#]],
         expect![[r#"
             ? 1 of 3 waiting · ada · mail__send ·
               apr_1
               ada asks: ada wants to run mail__send
+              server: stdio `mailer --fast`
+              tool: sha256:0123456789abcdef
               │ {
               │   "body": "line one\nline two \u{202
               │ E}evil",
               │   "to": "bob@example.org"
               │ }
-              server: stdio `mailer --fast`
-              tool: sha256:0123456789abcdef
               `always` is not offered
         "#]],
     );
@@ -251,9 +251,9 @@ fn a_call_whose_approval_was_voided() {
               apr_0 was approved, but since then:
                 program was /usr/bin/rm and is /tmp/rm
                 script is sha256:2 and was\nnot there
-              $ rm -rf build
               ! rm can destroy what is there
               in /srv/demo
+              $ rm -rf build
         "#]],
         expect![[r#"
             ? 1 of 3 waiting · ada · shell_cmd ·
@@ -265,9 +265,9 @@ fn a_call_whose_approval_was_voided() {
                   /tmp/rm
                 script is sha256:2 and was\nnot
                   there
-              $ rm -rf build
               ! rm can destroy what is there
               in /srv/demo
+              $ rm -rf build
         "#]],
     );
 }
@@ -282,12 +282,12 @@ fn a_call_that_cannot_be_shown_in_full() {
         expect![[r#"
             ? 1 of 3 waiting · ada · shell_cmd · apr_1
               ada asks: Execute shell command: rm -rf build
+              in /srv/demo
               │ {
               │   "command": "echo",
               │   "parameters": [
               │     "xxxxxxxx
               │ … 70000 more characters not shown
-              in /srv/demo
               not shown in full: `always` is not offered
         "#]],
         expect![[r#"
@@ -295,12 +295,12 @@ fn a_call_that_cannot_be_shown_in_full() {
               apr_1
               ada asks: Execute shell command: rm
                 -rf build
+              in /srv/demo
               │ {
               │   "command": "echo",
               │   "parameters": [
               │     "xxxxxxxx
               │ … 70000 more characters not shown
-              in /srv/demo
               not shown in full: `always` is not
                 offered
         "#]],

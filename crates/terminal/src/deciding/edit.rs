@@ -4,11 +4,13 @@
 use agent_world_client::wire::{Approval, Reach};
 use agent_world_core::command_line::TOOL;
 use agent_world_core::display::without_hidden;
+use crossterm::event::{KeyCode, KeyEvent};
 use serde_json::{Map, Value, json};
 
 use super::form::Fields;
 use super::input::{Input, escape_hidden};
 use super::{Deciding, Outcome, Step, rules};
+use crate::attention::letter;
 
 /// Characters that a shell would give a meaning, which a program that is called without one is not given.
 const OF_SHELLS: &str = "|&;<>()$`*?[]{}!#\\";
@@ -34,6 +36,45 @@ impl Deciding {
         };
         self.go_to(step)
     }
+
+    /// What was typed in place of a command is shown as it would run before it is approved. A script is sent by a key that no
+    /// text ends with, and was seen as it is.
+    pub(super) fn change(&mut self, input: Input) -> Outcome {
+        match arguments(&self.approval, &input.text()) {
+            Err(problem) => self.refuse(problem),
+            Ok(arguments) if !input.is_line() => self.once(Some(arguments)),
+            Ok(arguments) if is_same(&self.approval.arguments, &arguments) => {
+                self.refuse(rules::UNCHANGED)
+            }
+            Ok(arguments) => self.go_to(Step::Changed(input, arguments)),
+        }
+    }
+
+    pub(super) fn make_sure_of_change(&mut self, key: KeyEvent) -> Outcome {
+        let Step::Changed(input, arguments) = &self.step else {
+            return Outcome::Nothing;
+        };
+        match (key.code, letter(key)) {
+            (_, Some('y')) => {
+                let arguments = arguments.clone();
+                self.once(Some(arguments))
+            }
+            (KeyCode::Esc, _) | (_, Some('n')) => {
+                let input = input.clone();
+                self.go_to(Step::Command(input))
+            }
+            _ => Outcome::Nothing,
+        }
+    }
+}
+
+/// Whether two calls of the shell are the same: what is not given is as good as empty.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let program = |call: &Value| call.get("command").cloned();
+    let parameters = |call: &Value| {
+        call.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    (program(one), parameters(one)) == (program(other), parameters(other))
 }
 
 /// A call of the shell that is nothing but a command, as text to change.

@@ -19,11 +19,43 @@ fn a_command_is_changed_as_the_line_it_is() {
     expect![[r#"
         another command:
         $ rm -rf build 
-        Enter approves it once · Esc goes back
+        Enter goes on · Esc goes back
     "#]]
     .assert_eq(&shown(&deciding));
     let expected = json!({"command": "rm", "parameters": ["-rf", "build", "a b", "c d"]});
-    assert_eq!(edited(&mut deciding, " 'a b' \"c d\"⏎"), expected);
+    assert_eq!(press(&mut deciding, " 'a b' \"c d\"⏎"), Outcome::Redraw, "it is shown first");
+    expect![[r#"
+        run this in its place?
+          ! rm can destroy what is there
+          $ rm -rf build "a b" "c d"
+        y approves it once · n goes back
+    "#]]
+    .assert_eq(&shown(&deciding));
+    for other in ["⏎", "o", "e", "^s"] {
+        assert_eq!(press(&mut deciding, other), Outcome::Nothing, "{other}");
+    }
+    press(&mut deciding, "n");
+    assert!(shown(&deciding).contains("\"c d\""), "what was typed is there: {}", shown(&deciding));
+    assert_eq!(edited(&mut deciding, "⏎y"), expected);
+}
+
+#[test]
+fn a_command_that_was_not_changed_is_not_approved_by_editing_it() {
+    check(
+        &approval(json!({})),
+        &["e⏎", "e⏎y", "e^s", "e⎇", "e  ⏎"],
+        expect![[r#"
+            e⏎: redraw
+                it is as it was: change it, or go back with Esc to decide; nothing was decided
+            e⏎y: redraw
+            e^s: redraw
+                it is as it was: change it, or go back with Esc to decide; nothing was decided
+            e⎇: redraw
+                it is as it was: change it, or go back with Esc to decide; nothing was decided
+            e  ⏎: redraw
+                it is as it was: change it, or go back with Esc to decide; nothing was decided
+        "#]],
+    );
 }
 
 #[test]
@@ -32,9 +64,10 @@ fn every_word_is_read_back_as_it_was() {
         json!(["a b", "", "it's", "\"", "\\", "$HOME", "*", "\n", "\u{202e}x", "ä"]),
         json!(["-c", "echo hi | wc -l"]),
     ] {
-        let arguments = json!({"command": "my program", "parameters": words});
+        let mut arguments = json!({"command": "my program", "parameters": words});
         let asked = approval(json!({"arguments": arguments}));
-        assert_eq!(edited(&mut Deciding::new(asked), "e⏎"), arguments);
+        arguments["parameters"].as_array_mut().unwrap().push(json!("x"));
+        assert_eq!(edited(&mut Deciding::new(asked), "e x⏎y"), arguments);
     }
 }
 

@@ -6,7 +6,7 @@ use agent_world_core::display::{reveal, reveal_line};
 use ratatui::text::Line;
 
 use super::form::Fields;
-use super::{Deciding, Delivery, Step, rules};
+use super::{Deciding, Delivery, Step, card, rules};
 use crate::markdown::{Break, Spans, wrap};
 use crate::theme::Theme;
 
@@ -33,9 +33,19 @@ pub fn lines(deciding: &Deciding, rows: usize, width: u16, theme: Theme) -> Vec<
             lines.extend(keys(&choices(approval), width, theme));
         }
         Step::Calls(reach, marked) => lines.extend(calls(deciding, *reach, *marked, width, theme)),
-        Step::Sure(_) => {
-            lines.extend(say(&reveal_line(&rules::really(approval)), theme.warning(), width));
-            lines.extend(keys(&[("y", "yes, always"), ("n", "goes back")], width, theme));
+        Step::Sure(reach, _) => {
+            let yes = match reach {
+                Reach::Always => "yes, always",
+                Reach::Session | Reach::Once => "yes, all of them",
+            };
+            let really = rules::really(approval, *reach);
+            lines.extend(say(&reveal_line(&really), theme.warning(), width));
+            lines.extend(keys(&[("y", yes), ("n", "goes back")], width, theme));
+        }
+        Step::Changed(_, arguments) => {
+            lines.extend(say("run this in its place?", theme.warning(), width));
+            lines.extend(card::command(arguments, width, theme));
+            lines.extend(keys(&[("y", "approves it once"), ("n", "goes back")], width, theme));
         }
         Step::Reason(input) => {
             // Where it would leave little room to write, the question has a line of its own.
@@ -56,7 +66,11 @@ pub fn lines(deciding: &Deciding, rows: usize, width: u16, theme: Theme) -> Vec<
             let most = rows.saturating_sub(lines.len() + BESIDE);
             lines.extend(say(what, theme.question(), width));
             lines.extend(input.draw_within(most, "$ ", width, theme));
-            lines.extend(keys(&[(sends, "approves it once"), ("Esc", "goes back")], width, theme));
+            let does = match input.is_line() {
+                true => "goes on",
+                false => "approves it once",
+            };
+            lines.extend(keys(&[(sends, does), ("Esc", "goes back")], width, theme));
         }
         Step::Arguments(input) => {
             let what = if approval.form.is_some() { "the answer" } else { "other arguments" };

@@ -9,6 +9,9 @@ pub const SAY_WHICH: &str =
 /// Chooses every call of the tool, in whatever request.
 pub const WHOLE_TOOL: char = 't';
 pub const ONCE_NOT_OFFERED: &str = "approving it is not offered; nothing was decided";
+pub const READ_ON: &str = "read it to its end first: PgDn reads on; nothing was decided";
+pub const UNCHANGED: &str =
+    "it is as it was: change it, or go back with Esc to decide; nothing was decided";
 /// How a masked secret begins.
 const MASK: &str = "[secret masked: ";
 /// How a cut says so.
@@ -57,10 +60,17 @@ pub fn no_number(approval: &Approval, given: &str) -> String {
     format!("there is no {given}; there is {choose}; nothing was decided")
 }
 
-/// What is asked once more before every call of a tool is permitted for good.
-pub fn really(approval: &Approval) -> String {
-    let Approval { tool, agent_id, world_id, .. } = approval;
-    format!("any {tool} call by {agent_id}, in every chat of {world_id}, from now on?")
+/// What is asked once more before every call of a tool is permitted.
+pub fn really(approval: &Approval, reach: Reach) -> String {
+    let Approval { tool, agent_id, world_id, chat_id, .. } = approval;
+    match reach {
+        Reach::Always => {
+            format!("any {tool} call by {agent_id}, in every chat of {world_id}, from now on?")
+        }
+        Reach::Session | Reach::Once => {
+            format!("any {tool} call by {agent_id}, for the rest of {chat_id}?")
+        }
+    }
 }
 
 /// Whether all of what would run can be seen.

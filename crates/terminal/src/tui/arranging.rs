@@ -28,6 +28,7 @@ impl State {
             },
         );
         self.inbox.arrange(self.layout.card.width, self.theme);
+        self.inbox.view = super::draw::inbox::view(self);
         let room = super::draw::conversation::room(self);
         if let Some(transcript) = self.transcript_mut() {
             transcript.arrange(room.width, usize::from(room.height));

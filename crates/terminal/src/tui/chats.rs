@@ -40,9 +40,6 @@ impl State {
         let (world, chat) = (world.clone(), chat.clone());
         self.tree.select(&chat.id);
         self.shows_log = false;
-        if self.open.as_deref() != Some(chat.id.as_str()) {
-            self.editing = None;
-        }
         self.open = Some(chat.id.clone());
         let known = self.transcripts.iter().position(|known| known.chat() == chat.id);
         if let Some(place) = known {
@@ -148,9 +145,10 @@ impl State {
             // One chat is made, however much is said before it is there.
             let is_under_way = !self.begun.is_empty();
             let effects = if is_under_way { Vec::new() } else { self.create() };
-            match effects.is_empty() && !is_under_way {
-                true => self.composer.give_back(None, &text),
-                false => self.begun.push(text),
+            if effects.is_empty() && !is_under_way {
+                self.composer.give_back(None, &text);
+            } else {
+                self.begun.push(text);
             }
             return effects;
         };

@@ -48,13 +48,13 @@ impl State {
         self.notice.take_if(|notice| notice.tone != Tone::Question);
         let renamed = text.strip_prefix("/rename").map(|rest| format!("/title{rest}"));
         match commands::read(renamed.as_deref().unwrap_or(text)) {
-            Line::Message(text) => match self.editing.take() {
+            Line::Message(text) => match self.take_editing() {
                 Some(message) => self.edit(message, text),
                 None => self.say(text),
             },
             Line::Command(command) => {
                 // Whoever does something else meanwhile no longer means to change what they said.
-                self.editing = None;
+                self.take_editing();
                 self.obey(command)
             }
             Line::Missing(_) => self.not_meant(text, "say also which, or what"),
@@ -135,16 +135,20 @@ impl State {
     }
 
     fn begin_to_edit(&mut self) {
+        let (Some(me), Some(chat)) = (&self.me, self.open.clone()) else {
+            let why = "nobody has said who you are here, so nothing is known to be yours";
+            return self.tell(Tone::Warning, why);
+        };
         let entries = self.transcript().map_or(&[][..], |open| open.conversation.entries());
         let last = entries.iter().rev().find_map(|entry| match entry {
-            Entry::Said(said) if said.sender == "human" => {
+            Entry::Said(said) if said.sender == "human" && me.said(said.user.as_deref()) => {
                 Some((said.id.clone(), said.text.clone()))
             }
             _ => None,
         });
         match last {
             Some((message, text)) => {
-                self.editing = Some(message);
+                self.editing.insert(chat, message);
                 self.composer.set(&text);
             }
             None => self.tell(Tone::Warning, "you have said nothing here yet"),

@@ -72,13 +72,20 @@ impl Composer {
         self.inside.set(text);
     }
 
-    /// Puts a text back that could not be sent, in the chat it was for, unless something else was begun there.
-    pub fn give_back(&mut self, chat: Option<&str>, text: &str) {
-        if self.chat.as_deref() != chat {
-            self.drafts.entry(chat.map(ToOwned::to_owned)).or_insert_with(|| text.to_owned());
-        } else if self.is_empty() {
+    /// Puts a text back that could not be sent, in the chat it was for, unless something else was begun there. Says whether
+    /// it is there.
+    pub fn give_back(&mut self, chat: Option<&str>, text: &str) -> bool {
+        let chat = chat.map(ToOwned::to_owned);
+        if self.chat != chat {
+            let is_free = !self.drafts.contains_key(&chat);
+            self.drafts.entry(chat).or_insert_with(|| text.to_owned());
+            return is_free;
+        }
+        let is_free = self.is_empty();
+        if is_free {
             self.inside.set(text);
         }
+        is_free
     }
 
     /// Shows whether keys act on it, and what to do where nothing is written.

@@ -174,6 +174,7 @@ fn created(made: Result<Chat>) -> Message {
 
 async fn ask(client: &Client, effect: Effect) -> Result<Message> {
     Ok(match effect {
+        Effect::LoadMe => Message::Me(insist(|| client.get("/api/me")).await?),
         Effect::LoadWorlds => Message::Worlds(insist(|| client.all("/api/worlds")).await?),
         Effect::LoadChats(world) => {
             let path = Path::new("/api/worlds").then(&world).then("chats").with("limit", "1000");
@@ -205,7 +206,10 @@ async fn ask(client: &Client, effect: Effect) -> Result<Message> {
             let edited: Result<Value> = client.put(path, &json!({ "content": text })).await;
             match edited {
                 Ok(_) => Message::Resized,
-                Err(error) => Message::NotEdited { chat, text, why: error.to_string() },
+                Err(error) => {
+                    let why = format!("not changed: {error}");
+                    Message::NotEdited { chat, message, text, why }
+                }
             }
         }
         Effect::ShowPolicy { world, chat } => policy(client, &world, &chat).await?,

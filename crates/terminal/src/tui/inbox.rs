@@ -2,6 +2,8 @@
 //! Owned by the state; a fold of what is loaded and heard. Nothing is taken for decided before the server says so, and no
 //! request takes the place of another under somebody's fingers.
 
+mod reading;
+
 use std::collections::{HashMap, VecDeque};
 
 use agent_world_client::wire::{Approval, Decision};
@@ -9,13 +11,12 @@ use ratatui::text::Line;
 
 use super::sent::{self, Delivery, Sent};
 use super::words;
+use crate::attention::{Attention, Untaken};
 use crate::deciding::Deciding;
 use crate::theme::Theme;
 
 /// Settled requests that are remembered, for lists that were asked for before they were.
 const REMEMBERED: usize = 1_000;
-/// Beats of a quarter of a second in which nobody reads a question.
-const UNREAD: u8 = 2;
 
 #[derive(Debug, Default)]
 pub struct Inbox {
@@ -29,15 +30,32 @@ pub struct Inbox {
     gone: Option<String>,
     /// Where it was.
     at: usize,
-    /// Beats until the one that is looked at takes keys, where nobody chose it: a key pressed so soon was not meant for it.
-    unread: u8,
+    /// Whether a key may be an answer to the one that is looked at.
+    attention: Attention,
+    /// How often somebody came back to it.
+    turns: u64,
+    /// Whether the last frame said that keys count.
+    was_ready: bool,
     /// Why the last key that could have been an answer was none.
-    swallowed: Option<&'static str>,
+    swallowed: Option<Untaken>,
     /// The decisions that are on their way.
     sent: HashMap<String, Sent>,
     /// Lines of the card that are above the screen.
     pub scrolled: usize,
+    /// What of the card the frame has room for.
+    pub view: View,
+    /// Lines of the card that were on the screen, from its first on.
+    read_to: usize,
     card: Card,
+}
+
+/// What of a card there is room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    pub first: usize,
+    pub rows: usize,
+    /// There is none for the keys that answer it: then nobody can.
+    pub is_cramped: bool,
 }
 
 /// The lines of what is looked at, kept until it is another one or has another place.
@@ -167,46 +185,12 @@ impl Inbox {
         }
     }
 
-    /// Nobody has read what is there now: keys decide nothing for a moment.
-    pub fn arm(&mut self) {
-        self.unread = self.unread.max(UNREAD);
-        self.swallowed = None;
-    }
-
-    /// Somebody is typing: what counts is what they press after a pause.
-    pub fn wait_longer(&mut self) {
-        self.unread = UNREAD + 1;
-    }
-
-    /// Somebody comes back to it: keys decide nothing for a moment. A text that was begun goes on.
-    pub fn pause(&mut self) {
-        if !self.deciding.as_ref().is_some_and(Deciding::is_typing) {
-            self.arm();
-        }
-    }
-
-    /// Whether no key is an answer yet.
-    pub fn is_quiet(&self) -> bool {
-        self.unread > 0
-    }
-
-    /// A key that could have been an answer came too soon to be one.
-    pub fn swallow(&mut self) {
-        let why = match self.is_quiet() {
-            true => "just shown: press again",
-            false => "taken for part of a text: press again",
-        };
-        self.swallowed = self.deciding.as_ref().map(|_| why);
-    }
-
-    /// Why the last key that could have been an answer was none.
-    pub fn swallowed(&self) -> Option<&'static str> {
-        self.swallowed
-    }
-
     fn show(&mut self, place: usize) {
         self.deciding = self.waiting.get(place).cloned().map(Deciding::new);
-        self.scrolled = 0;
+        if let Some(deciding) = &mut self.deciding {
+            deciding.read(false);
+        }
+        (self.scrolled, self.read_to) = (0, 0);
         self.swallowed = None;
         self.card = Card::default();
     }
@@ -215,6 +199,7 @@ impl Inbox {
     pub fn look_at(&mut self, place: usize) {
         let id = self.waiting.get(place).map(|approval| approval.id.as_str());
         if id != self.selected() {
+            self.attention.leave();
             self.show(place);
             self.arm();
         }
@@ -228,13 +213,6 @@ impl Inbox {
             self.look_at(self.at);
             self.arm();
         }
-    }
-
-    /// A quarter of a second has passed. Returns whether keys count from now on.
-    pub fn beat(&mut self) -> bool {
-        let was = self.unread;
-        self.unread = was.saturating_sub(1);
-        was == 1
     }
 
     pub fn step(&mut self, by: isize) {
@@ -284,9 +262,7 @@ impl Inbox {
     /// The one that keys can decide: none while a decision about it is on its way.
     pub fn open(&mut self) -> Option<&mut Deciding> {
         let is_sent = self.selected().is_some_and(|id| self.sent.contains_key(id));
-        let takes_keys = !is_sent && self.unread == 0;
-        self.swallowed.take_if(|_| takes_keys);
-        self.deciding.as_mut().filter(|_| takes_keys)
+        self.deciding.as_mut().filter(|_| !is_sent)
     }
 
     /// How the decision about a request fares, where one is on its way.
@@ -329,6 +305,10 @@ impl Inbox {
         };
         let of = (deciding.approval.id.clone(), number, total, width);
         if self.card.of != of {
+            // What was read at another width is not known line by line.
+            if (&self.card.of.0, self.card.of.3) != (&of.0, of.3) {
+                self.read_to = 0;
+            }
             let lines = deciding.lines(number, total, width, theme);
             self.card = Card { of, lines };
         }

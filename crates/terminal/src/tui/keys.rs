@@ -25,6 +25,7 @@ impl State {
         if key.kind == KeyEventKind::Release {
             return NOTHING;
         }
+        self.inbox.press(key, self.clock);
         self.pass_notice();
         if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL {
             return self.stop();
@@ -78,7 +79,7 @@ impl State {
         match key.code {
             KeyCode::Esc if !chooses => {
                 self.focus = Focus::Conversation;
-                if self.editing.take().is_some() {
+                if self.take_editing().is_some() {
                     self.composer.set("");
                 }
             }
@@ -98,7 +99,9 @@ impl State {
             },
         }
         // Who clears the text begins a new one.
-        self.editing.take_if(|_| self.composer.is_empty());
+        if self.composer.is_empty() {
+            self.take_editing();
+        }
         NOTHING
     }
 

@@ -146,8 +146,8 @@ fn the_inbox_on_a_large_screen() {
                                            │  ✓ ada  shell_cmd  df -h                                     done  240 ms │ ──────────────────────────────────────────────────
                                            │    │ … 1 line before                                                      │ ? 2 of 3 waiting · bob · shell_cmd · apr_2
                                            │    │ /dev/vda1    40G   31G  9.0G  78%                                    │   bob asks: Run `git push --force origin main`?
-                                           │    │ tmpfs       2.0G     0  2.0G   0%                                    │   │ git push --force origin main
-                                           │    │ /dev/vdb1   200G  120G   80G  60%                                    │   in /srv/demo
+                                           │    │ tmpfs       2.0G     0  2.0G   0%                                    │   in /srv/demo
+                                           │    │ /dev/vdb1   200G  120G   80G  60%                                    │   │ git push --force origin main
                                            │  ▶ ada  shell_cmd  du -sh /var/log                                running │   `always` is not offered
                                            │    │ 4.0K    /var/log/apt                                                 │
                                            │    │ 12M     /var/log/journal                                             │ o once · e edit · d deny · l later · ? help
@@ -207,8 +207,8 @@ fn the_event_log_on_a_large_screen() {
                                            │                                                                           │ ──────────────────────────────────────────────────
                                            │                                                                           │ ? 1 of 3 waiting · ada · shell_cmd · apr_1
                                            │                                                                           │   ada asks: Run `rm -r build`?
-                                           │                                                                           │   │ rm -r build
                                            │                                                                           │   in /srv/demo
+                                           │                                                                           │   │ rm -r build
                                            │                                                                           │   `always` is not offered
                                            │                                                                           │
                                            │                                                                           │ p to decide

@@ -2,7 +2,7 @@
 //! Messages come from the keyboard, the clock and from whoever performs effects; nothing else changes the state.
 
 use agent_world_client::Heard;
-use agent_world_client::wire::{Approval, Call, Chat, Decision, World};
+use agent_world_client::wire::{Approval, Call, Chat, Decision, Me, World};
 use agent_world_core::Timestamp;
 use crossterm::event::{KeyEvent, MouseEvent};
 use serde_json::Value;
@@ -13,6 +13,8 @@ use crate::conversation::Loaded;
 pub enum Message {
     Key(KeyEvent),
     Paste(String),
+    /// A key that would have been an answer came with others, as a text does.
+    TypedAtOnce,
     Mouse(MouseEvent),
     /// The terminal has another size, or must be drawn again.
     Resized,
@@ -22,6 +24,8 @@ pub enum Message {
     Heard(Heard),
     /// Following failed and begins anew: something may have been missed.
     Broken(String),
+    /// Who the person is.
+    Me(Me),
     Worlds(Vec<World>),
     Chats {
         world: String,
@@ -59,6 +63,7 @@ pub enum Message {
     /// A message was not said anew.
     NotEdited {
         chat: String,
+        message: String,
         text: String,
         why: String,
     },
@@ -96,6 +101,7 @@ pub enum Message {
 /// What is to be done outside. Each is answered by messages, in any order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
+    LoadMe,
     LoadWorlds,
     LoadChats(String),
     LoadChat {

@@ -19,7 +19,7 @@ impl State {
         self.transcripts.retain(|transcript| {
             Some(transcript.chat()) == open.as_deref() || !transcript.sending().is_empty()
         });
-        let mut effects = vec![Effect::LoadWorlds, Effect::LoadApprovals];
+        let mut effects = vec![Effect::LoadMe, Effect::LoadWorlds, Effect::LoadApprovals];
         let after = self.notices_after();
         effects.extend(self.transcripts.iter_mut().map(|open| open.load_again(after)));
         effects

@@ -1,6 +1,8 @@
 //! The full-screen view without a terminal and without a server, so that what a frame costs can be measured.
 //! Used by the bench `frames` only. Shows one chat with one agent and one call; nothing it wants done is done.
 
+use std::time::Instant;
+
 use agent_world_client::Heard;
 use agent_world_client::wire::{Chat, Event, Output, Piece, World};
 use agent_world_core::Timestamp;
@@ -33,6 +35,7 @@ impl Rehearsal {
             place: "here".to_owned(),
             world: None,
             now: Timestamp::UNIX_EPOCH,
+            clock: Instant::now(),
             nonce: String::new(),
             theme: Theme::new(true),
         };

@@ -95,8 +95,8 @@ fn the_inbox_on_a_small_screen() {
               ─────────────────────────────────────────────────────────────────────────────
               ? 1 of 3 waiting · ada · shell_cmd · apr_1
                 ada asks: Run `rm -r build`?
-                │ rm -r build
                 in /srv/demo
+                │ rm -r build
                 `always` is not offered
 
               o once · e edit · d deny · l later · ? help
@@ -343,13 +343,13 @@ fn the_editor_of_arguments_on_a_small_screen() {
               ─────────────────────────────────────────────────────────────────────────────
               ? 1 of 3 waiting · ada · shell_cmd · apr_1
                 ada asks: Run `rm -r build`?
-                │ rm -r build
                 in /srv/demo
+                │ rm -r build
                 `always` is not offered
 
               another command:
               $ rm -r build
-              Enter approves it once · Esc goes back
+              Enter goes on · Esc goes back
 
 
 

@@ -1,8 +1,10 @@
 //! A full-screen view without a terminal and without a server, for tests: what it is told, which keys are pressed, what it
 //! shows and what it wants done.
 
+use std::time::{Duration, Instant};
+
 use agent_world_client::Heard;
-use agent_world_client::wire::{Approval, Chat, Event, Message as Stored, News, Piece, World};
+use agent_world_client::wire::{Approval, Chat, Event, Me, Message as Stored, News, Piece, World};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -16,6 +18,7 @@ use crate::theme::Theme;
 
 pub const NARROW: (u16, u16) = (80, 24);
 pub const WIDE: (u16, u16) = (160, 50);
+const STROKE: Duration = Duration::from_millis(50);
 
 pub struct Stage {
     pub state: State,
@@ -30,6 +33,7 @@ impl Stage {
             place: "http://127.0.0.1:7420".to_owned(),
             world: Some("demo".to_owned()),
             now: "2026-11-16T10:05:00Z".parse().unwrap(),
+            clock: Instant::now(),
             nonce: "n".to_owned(),
             theme: Theme::new(false),
         };
@@ -53,6 +57,7 @@ impl Stage {
     pub fn at_work(size: (u16, u16)) -> Self {
         let mut stage = Self::new(size);
         stage.tell(Message::Following(1_600));
+        stage.tell(Message::Me(Me { name: "tester".to_owned(), authenticated: true }));
         stage.tell(Message::Worlds(vec![world("demo", "Demo"), world("garden", "Garden")]));
         let chats = vec![
             chat("chat_1", "demo", "Disk space on the server", "2026-11-16T10:00:00Z"),
@@ -95,12 +100,24 @@ impl Stage {
         stage
     }
 
-    /// Three quarters of a second pass.
+    /// What is there is drawn, and a second passes.
     pub fn rest(&mut self) {
+        self.screen();
+        self.pass(Duration::from_secs(1));
         for _ in 0..3 {
             let now = self.state.now;
             self.tell(Message::Tick(now));
         }
+    }
+
+    pub fn pass(&mut self, time: Duration) {
+        self.state.tell_time(self.state.clock + time);
+    }
+
+    /// One key after another, as fast as fingers are.
+    pub fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        self.pass(STROKE);
+        self.tell(Message::Key(key))
     }
 
     pub fn tell(&mut self, message: Message) -> Vec<Effect> {
@@ -173,7 +190,7 @@ impl Stage {
                 self.rest();
                 continue;
             }
-            effects.extend(self.tell(Message::Key(named(key))));
+            effects.extend(self.key(named(key)));
         }
         effects
     }
@@ -181,7 +198,7 @@ impl Stage {
     /// Types a text letter by letter.
     pub fn type_in(&mut self, text: &str) {
         for letter in text.chars() {
-            self.tell(Message::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)));
+            self.key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE));
         }
     }
 
@@ -202,6 +219,7 @@ impl Stage {
             draw::draw(frame, state);
         });
         let buffer = frame.unwrap().buffer.clone();
+        self.state.was_drawn();
         let rows = buffer.content.chunks(usize::from(buffer.area.width));
         let rows = rows.map(|row| {
             let mut text = String::new();

@@ -2,6 +2,10 @@
 //! Called by the loop in `tui` and by tests. Pure: what is to be done outside is returned as effects, and nothing here waits,
 //! draws or reads a clock.
 
+use std::collections::HashMap;
+use std::time::Instant;
+
+use agent_world_client::wire::Me;
 use agent_world_core::Timestamp;
 
 use super::composer::Composer;
@@ -25,6 +29,8 @@ const EVENTS: u64 = 500 * 16;
 pub struct State {
     pub theme: Theme,
     pub now: Timestamp,
+    /// The time by which keys are told apart from each other, as it was told last.
+    pub(super) clock: Instant,
     /// Where everything comes from, for people.
     pub place: String,
     /// The world to begin with.
@@ -43,8 +49,10 @@ pub struct State {
     pub composer: Composer,
     /// A message for a chat that is being made.
     pub(super) begun: Vec<String>,
-    /// The message that is said anew.
-    pub(super) editing: Option<String>,
+    /// Who the person is, where that is known.
+    pub(super) me: Option<Me>,
+    /// The messages that are said anew, by their chats.
+    pub(super) editing: HashMap<String, String>,
     /// Chats whose agents are to be stopped, as long as nobody has said that they are.
     pub(super) stopping: Vec<String>,
     pub focus: Focus,
@@ -110,6 +118,7 @@ pub struct Start {
     pub place: String,
     pub world: Option<String>,
     pub now: Timestamp,
+    pub clock: Instant,
     /// Names the requests of this view among those of all others.
     pub nonce: String,
     pub theme: Theme,
@@ -120,6 +129,7 @@ impl State {
         Self {
             theme: start.theme,
             now: start.now,
+            clock: start.clock,
             place: start.place,
             wanted: start.world,
             connection: Connection::Connecting,
@@ -132,7 +142,8 @@ impl State {
             open: None,
             composer: Composer::new(start.theme),
             begun: Vec::new(),
-            editing: None,
+            me: None,
+            editing: HashMap::new(),
             stopping: Vec::new(),
             focus: Focus::Composer,
             shows_log: false,
@@ -145,6 +156,16 @@ impl State {
             requests: 0,
             is_dirty: true,
         }
+    }
+
+    /// It is so late. Told before each message, and after each frame.
+    pub fn tell_time(&mut self, now: Instant) {
+        self.clock = now;
+    }
+
+    /// A frame is on the screen: what it shows can be read from now on.
+    pub fn was_drawn(&mut self) {
+        self.inbox.was_drawn(self.reads_inbox(), self.clock);
     }
 
     pub fn update(&mut self, message: Message) -> Vec<Effect> {
@@ -179,11 +200,16 @@ impl State {
         match message {
             Message::Key(key) => self.key(key),
             Message::Paste(text) => self.paste(&text),
+            Message::TypedAtOnce => self.typed_at_once(),
             Message::Mouse(mouse) => self.mouse(mouse),
             Message::Tick(now) => self.tick(now),
             Message::Following(known) => self.following(known),
             Message::Heard(heard) => self.hear(&heard),
             Message::Broken(why) => self.lost(why),
+            Message::Me(me) => {
+                self.me = Some(me);
+                Vec::new()
+            }
             Message::Worlds(worlds) => self.worlds(worlds),
             Message::Chats { world, chats } => {
                 self.tree.chats(&world, chats);
@@ -215,8 +241,10 @@ impl State {
             }
             Message::Posted { key } => self.posted(&key),
             Message::NotPosted { key, why } => self.not_posted(&key, &why),
-            Message::NotEdited { chat, text, why } => {
-                self.composer.give_back(Some(&chat), &text);
+            Message::NotEdited { chat, message, text, why } => {
+                if self.composer.give_back(Some(&chat), &text) {
+                    self.editing.insert(chat, message);
+                }
                 self.told(Tone::Warning, why)
             }
             Message::Decided(approval) => {
@@ -297,6 +325,16 @@ impl State {
         self.transcripts.iter_mut().find(|transcript| transcript.chat() == open)
     }
 
+    /// Whether what is written takes the place of a message.
+    pub fn is_editing(&self) -> bool {
+        self.open.as_ref().is_some_and(|chat| self.editing.contains_key(chat))
+    }
+
+    /// The message that what is written takes the place of, which is over now.
+    pub(super) fn take_editing(&mut self) -> Option<String> {
+        self.editing.remove(self.open.as_ref()?)
+    }
+
     /// Messages that are not stored yet.
     pub fn unsent(&self) -> usize {
         self.transcripts.iter().map(|transcript| transcript.sending().len()).sum()
@@ -335,7 +373,7 @@ impl State {
         let second_passed = now.as_second() != self.now.as_second();
         self.now = now;
         if self.reads_inbox() {
-            self.is_dirty |= self.inbox.beat();
+            self.is_dirty |= self.inbox.has_settled(self.clock);
         }
         if self.tree.is_busy() || self.connection != Connection::Connected {
             self.beat = self.beat.wrapping_add(1);

@@ -12,7 +12,7 @@ use super::state::{Connection, Focus};
 fn it_begins_with_the_newest_chat_of_the_world_that_was_named() {
     let mut stage = Stage::new(NARROW);
     let effects = stage.tell(Message::Following(1_600));
-    assert_eq!(effects, [Effect::LoadWorlds, Effect::LoadApprovals]);
+    assert_eq!(effects, [Effect::LoadMe, Effect::LoadWorlds, Effect::LoadApprovals]);
     let effects =
         stage.tell(Message::Worlds(vec![world("garden", "Garden"), world("demo", "Demo")]));
     let load = |world: &str| Effect::LoadChats(world.to_owned());
@@ -281,7 +281,7 @@ fn a_lost_connection_is_seen_and_what_may_be_missed_is_loaded_again() {
     let effects = stage.tell(Message::Following(9_600));
     assert!(matches!(
         effects.as_slice(),
-        [Effect::LoadWorlds, Effect::LoadApprovals, Effect::Open { .. }]
+        [Effect::LoadMe, Effect::LoadWorlds, Effect::LoadApprovals, Effect::Open { .. }]
     ));
     stage.shows("How much disk space is left?");
 }

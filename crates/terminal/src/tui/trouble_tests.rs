@@ -40,31 +40,31 @@ fn a_decision_that_is_not_delivered_on_a_small_screen() {
     check(
         undelivered(NARROW),
         expect![[r#"
-         Inbox  3 waiting
-        ────────────────────────────────────────────────────────────────────────────────
-         ▌ada  shell_cmd  rm -r build                                                1h
-         ▌  Demo › Disk space on the server  not yet delivered
-          bob  shell_cmd  git push --force origin main                               2m
-            Demo › Disk space on the server
-          ada  shell_cmd  date                                                      12s
-            Demo › Disk space on the server
-          ─────────────────────────────────────────────────────────────────────────────
-          ? 1 of 3 waiting · ada · shell_cmd · apr_1
-            ada asks: Run `rm -r build`?
-            │ rm -r build
-            in /srv/demo
-            `always` is not offered
+             Inbox  3 waiting
+            ────────────────────────────────────────────────────────────────────────────────
+             ▌ada  shell_cmd  rm -r build                                                1h
+             ▌  Demo › Disk space on the server  not yet delivered
+              bob  shell_cmd  git push --force origin main                               2m
+                Demo › Disk space on the server
+              ada  shell_cmd  date                                                      12s
+                Demo › Disk space on the server
+              ─────────────────────────────────────────────────────────────────────────────
+              ? 1 of 3 waiting · ada · shell_cmd · apr_1
+                ada asks: Run `rm -r build`?
+                in /srv/demo
+                │ rm -r build
+                `always` is not offered
 
-          not yet delivered: retrying
-
-
+              not yet delivered: retrying
 
 
 
-        ────────────────────────────────────────────────────────────────────────────────
-         >  i to write
-         decision not yet delivered, retrying: nobody answers at http://1…  ● connected
-    "#]],
+
+
+            ────────────────────────────────────────────────────────────────────────────────
+             >  i to write
+             decision not yet delivered, retrying: nobody answers at http://1…  ● connected
+        "#]],
     );
 }
 
@@ -84,8 +84,8 @@ fn a_decision_that_is_not_delivered_on_a_large_screen() {
                                            │  ✓ ada  shell_cmd  df -h                                     done  240 ms │ ──────────────────────────────────────────────────
                                            │    │ … 1 line before                                                      │ ? 1 of 3 waiting · ada · shell_cmd · apr_1
                                            │    │ /dev/vda1    40G   31G  9.0G  78%                                    │   ada asks: Run `rm -r build`?
-                                           │    │ tmpfs       2.0G     0  2.0G   0%                                    │   │ rm -r build
-                                           │    │ /dev/vdb1   200G  120G   80G  60%                                    │   in /srv/demo
+                                           │    │ tmpfs       2.0G     0  2.0G   0%                                    │   in /srv/demo
+                                           │    │ /dev/vdb1   200G  120G   80G  60%                                    │   │ rm -r build
                                            │  ▶ ada  shell_cmd  du -sh /var/log                                running │   `always` is not offered
                                            │    │ 4.0K    /var/log/apt                                                 │
                                            │    │ 12M     /var/log/journal                                             │ not yet delivered: retrying

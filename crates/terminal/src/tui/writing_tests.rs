@@ -1,5 +1,8 @@
 //! Tests of writing: commands, completion, and a text of its own for every chat.
 
+use agent_world_client::wire::Me;
+use serde_json::json;
+
 use super::message::{Effect, Message};
 use super::stage::{NARROW, Stage, WIDE, chat, world};
 use super::state::{Focus, Overlay};
@@ -223,13 +226,54 @@ fn a_message_is_said_anew() {
     let text = "How much disk space is left? Now?".to_owned();
     let edit = Effect::Edit { world, chat, message: "msg_1".to_owned(), text };
     assert_eq!(stage.press("enter"), [edit]);
-    let (text, why) = ("How much?".to_owned(), "the message is gone".to_owned());
-    stage.tell(Message::NotEdited { chat: "chat_1".to_owned(), text, why });
+    stage.tell(not_edited());
     stage.shows("> How much?");
+    stage.shows("not changed: the message is gone");
+    assert!(stage.state.is_editing());
     stage.press("ctrl-u");
     stage.type_in("/edit");
     stage.press("enter esc");
     stage.shows("i to write");
+}
+
+fn not_edited() -> Message {
+    let [chat, message, text, why] =
+        ["chat_1", "msg_1", "How much?", "not changed: the message is gone"].map(str::to_owned);
+    Message::NotEdited { chat, message, text, why }
+}
+
+#[test]
+fn a_change_that_is_refused_is_made_again_and_not_said_as_another_message() {
+    let mut stage = Stage::at_work(WIDE);
+    stage.tell(not_edited());
+    let effects = stage.press("enter");
+    assert!(matches!(effects.as_slice(), [Effect::Edit { .. }]), "{effects:?}");
+    // Also where another chat was opened meanwhile.
+    stage.press("esc c down enter i");
+    stage.tell(not_edited());
+    stage.type_in("for the second");
+    let effects = stage.press("enter");
+    assert!(matches!(effects.as_slice(), [Effect::Post { .. }]), "{effects:?}");
+    stage.press("esc c up enter i");
+    stage.shows("> How much?");
+    let effects = stage.press("enter");
+    assert!(matches!(effects.as_slice(), [Effect::Edit { .. }]), "{effects:?}");
+}
+
+#[test]
+fn only_ones_own_message_is_said_anew() {
+    let mut stage = Stage::at_work(WIDE);
+    let of_maria = json!({"id": "msg_9", "chat_id": "chat_1", "role": "user", "sender": "human",
+        "user": "maria", "content": "And mine?", "created_at": "2026-11-16T10:04:00Z"});
+    stage.event("message", of_maria);
+    stage.type_in("/edit");
+    stage.press("enter");
+    stage.shows("> How much disk space is left?");
+    stage.press("ctrl-u");
+    stage.tell(Message::Me(Me { name: "bob".to_owned(), authenticated: true }));
+    stage.type_in("/edit");
+    stage.press("enter");
+    stage.shows("you have said nothing here yet");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use agent_world_client::wire::{Decision, Reach};
 use crossterm::event::{KeyCode, KeyEvent};
 
 use super::State;
+use crate::attention::{Untaken, letter};
 use crate::chat::effect::Effect;
 use crate::deciding::{Deciding, Delivery, Outcome};
 
@@ -23,9 +24,9 @@ pub enum Focus {
 
 /// Why a key at a question did nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Untaken {
-    /// The question had only just come up.
-    TooSoon,
+pub enum Silence {
+    /// It may not have been meant for the question.
+    Untaken(Untaken),
     /// The key is no answer.
     NoAnswer,
 }
@@ -54,8 +55,14 @@ impl State {
         !self.composer.is_empty()
     }
 
-    pub fn untaken(&self) -> Option<Untaken> {
+    pub fn untaken(&self) -> Option<Silence> {
         self.untaken
+    }
+
+    /// Whether a key would be taken for an answer now, as far as the question was there to be read.
+    pub fn takes_answers(&self, now: Instant) -> bool {
+        let is_typed_into = self.question().is_some_and(|(question, _)| question.is_typing());
+        is_typed_into || self.attention.is_ready(now)
     }
 
     fn rests(&self, now: Instant) -> bool {
@@ -73,25 +80,23 @@ impl State {
         if self.composer.is_empty() && self.rests(now) {
             self.waiting.look_somewhere();
         }
-        let shown = self.question().map(|(question, _)| question.approval.id.clone());
+        let sight = self.question().map(|(question, _)| question.sight(self.turns));
+        self.attention.look(sight.as_ref(), now);
+        let shown = sight.map(|sight| sight.id);
         if shown == self.on_screen {
             return;
         }
         self.on_screen = shown;
-        self.is_drawn = false;
+        self.laid_out = None;
         self.answering = false;
         self.untaken = None;
-        // However long it waited to be drawn, its keys are not offered before they count.
-        if let Some(question) = self.waiting.shown_mut() {
-            question.shown_again(now);
-        }
     }
 
     /// The picture is on the screen: from now on its question can be read, and a little later answered.
     pub fn was_drawn(&mut self, now: Instant) {
-        let was_drawn = std::mem::replace(&mut self.is_drawn, true);
-        if let Some(question) = self.waiting.shown_mut().filter(|_| !was_drawn) {
-            question.shown_again(now);
+        match self.is_cramped {
+            true => self.attention.unsee(),
+            false => self.attention.drawn(now),
         }
     }
 
@@ -99,28 +104,24 @@ impl State {
         self.is_cramped
     }
 
-    /// Whether the next picture has room for the keys of its question. One that gets it can be answered when it was read.
-    pub fn cramp(&mut self, is_cramped: bool, now: Instant) {
-        let was_cramped = std::mem::replace(&mut self.is_cramped, is_cramped);
-        if was_cramped && !is_cramped {
-            self.is_drawn = false;
-            if let Some(question) = self.waiting.shown_mut() {
-                question.shown_again(now);
-            }
-        }
+    /// Whether the next picture has no room for the keys of its question.
+    pub fn cramp(&mut self, is_cramped: bool) {
+        self.is_cramped = is_cramped;
     }
 
     /// Something changes with time alone: the screen is to be drawn again soon.
     pub fn is_restless(&self, now: Instant) -> bool {
         let question = self.question().map(|(question, _)| question);
-        let is_fresh = question.is_some_and(|question| question.is_fresh(now));
+        let is_fresh = question.is_some() && !self.is_cramped && !self.takes_answers(now);
         let waits = question.is_some() && self.composer.is_empty() && !self.rests(now);
         !self.running.is_empty() || is_fresh || waits
     }
 
-    /// Hands the keys to the question that is on the screen, if there is one.
+    /// Hands the keys to the question that is on the screen, if there is one. It is read anew: the next key may have been
+    /// meant for the message.
     pub(super) fn go_to_question(&mut self) {
         self.answering = self.on_screen.is_some();
+        self.turns += 1;
     }
 
     pub fn paste(&mut self, text: &str, now: Instant) {
@@ -152,7 +153,6 @@ impl State {
             self.untaken = None;
             return Vec::new();
         }
-        let is_seen = self.is_drawn && self.on_screen.as_ref() == Some(&question.approval.id);
         // Both begin a message or a command, and are no answer to anything.
         let begins = matches!(key.code, KeyCode::Char('/' | '@')) && question.is_choosing();
         if begins && !has_draft {
@@ -166,35 +166,49 @@ impl State {
         if self.is_cramped && !leaves {
             let is_choosing = question.is_choosing();
             self.untaken = None;
-            return if is_choosing && self.steps(key) { self.went(now) } else { Vec::new() };
+            return if is_choosing && self.steps(key) { self.went() } else { Vec::new() };
         }
-        let is_early = !question.is_typing() && (!is_seen || question.is_unread(now));
-        let outcome = match is_seen {
-            true => question.key_at(key, now),
-            false => Outcome::Nothing,
-        };
+        let leaves = key.code == KeyCode::Esc && question.is_choosing() && !question.closes(key);
+        if (leaves || question.is_answer(key))
+            && !self.is_cramped
+            && let Err(why) = self.attention.allow(&question.sight(self.turns), key, now)
+        {
+            let is_meant = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter);
+            self.untaken = is_meant.then_some(Silence::Untaken(why));
+            return Vec::new();
+        }
+        let outcome = question.key(key);
+        if outcome == Outcome::Nothing {
+            return self.no_answer(key, now);
+        }
+        self.untaken = None;
+        if outcome != Outcome::Later && letter(key).is_some_and(|letter| letter != '?') {
+            self.attention.took(key, now);
+        }
         match outcome {
-            Outcome::Decided(decision) => self.decided(*decision),
+            Outcome::Decided(decision) => return self.decided(*decision),
             Outcome::Later => {
+                self.attention.leave();
                 self.waiting.put_off();
                 self.answering = false;
                 self.note("it waits; /approvals asks again");
-                Vec::new()
             }
-            Outcome::Redraw => {
-                self.untaken = None;
-                Vec::new()
-            }
-            Outcome::Nothing => {
-                if self.steps(key) {
-                    return self.went(now);
-                }
-                let is_meant = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter | KeyCode::Esc);
-                let why = if is_early { Untaken::TooSoon } else { Untaken::NoAnswer };
-                self.untaken = is_meant.then_some(why);
-                Vec::new()
-            }
+            Outcome::Redraw | Outcome::Nothing => {}
         }
+        Vec::new()
+    }
+
+    /// A key that the question has no meaning for: it looks at another one, or does nothing and says so.
+    fn no_answer(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
+        if self.steps(key) {
+            return self.went();
+        }
+        if letter(key).is_some() {
+            self.attention.stray(now);
+        }
+        let is_meant = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter | KeyCode::Esc);
+        self.untaken = is_meant.then_some(Silence::NoAnswer);
+        Vec::new()
     }
 
     /// Looks at another one that waits, where the key does that.
@@ -212,33 +226,28 @@ impl State {
         match key.code {
             KeyCode::Char('/' | '@') if !self.has_draft() => return self.write(key, now),
             KeyCode::Esc | KeyCode::Char('l') if delivery == Delivery::Retrying => {
+                self.attention.leave();
                 self.waiting.put_off();
                 self.note("your decision goes on being delivered");
             }
-            _ if self.steps(key) => return self.went(now),
+            _ if self.steps(key) => return self.went(),
             _ => {}
         }
         Vec::new()
     }
 
-    /// Whether a key would decide at once what is on the screen, so that what follows it closely is looked at first.
-    pub fn would_decide(&self, key: KeyEvent, now: Instant) -> bool {
-        let is_seen = |question: &Deciding| {
-            self.is_drawn && self.on_screen.as_ref() == Some(&question.approval.id)
+    /// Whether a key would be taken for an answer, so that what follows it closely is looked at first.
+    pub fn would_answer(&self, key: KeyEvent, now: Instant) -> bool {
+        let Some((question, _)) = self.question().filter(|_| !self.is_cramped) else {
+            return false;
         };
-        let question = self.question().map(|(question, _)| question);
+        let mut attention = self.attention.clone();
+        attention.press(key, now);
         self.focus(now) == Focus::Question
-            && !self.is_cramped
-            && question.is_some_and(|one| is_seen(one) && one.would_decide(key, now))
-    }
-
-    /// Letters that came so closely together that they are a text: a message, and no answer to anything.
-    pub fn write_all(&mut self, letters: &[KeyEvent], now: Instant) {
-        self.answering = false;
-        self.untaken = None;
-        for letter in letters {
-            self.write(*letter, now);
-        }
+            && letter(key).is_some()
+            && question.is_answer(key)
+            && question.would_act(key)
+            && attention.allow(&question.sight(self.turns), key, now).is_ok()
     }
 
     fn decided(&mut self, decision: Decision) -> Vec<Effect> {
@@ -255,6 +264,7 @@ impl State {
             self.permitted.insert(approval.clone(), suggestion.label.clone());
             count = Some(Effect::CountReleased { approval: approval.clone(), after: self.known });
         }
+        self.attention.leave();
         self.waiting.send(&approval);
         self.answering = false;
         self.untaken = None;
@@ -263,11 +273,11 @@ impl State {
     }
 
     // Whoever goes to a question knows that it comes; what it says is still to be read.
-    fn went(&mut self, now: Instant) -> Vec<Effect> {
-        if let Some(next) = self.waiting.shown_mut() {
-            next.shown_again(now);
+    fn went(&mut self) -> Vec<Effect> {
+        if let Some((next, _)) = self.waiting.shown() {
+            self.attention.leave();
             self.on_screen = Some(next.approval.id.clone());
-            self.is_drawn = false;
+            self.laid_out = None;
             self.untaken = None;
         }
         Vec::new()

@@ -118,6 +118,14 @@ impl State {
                 }
                 self.warn(&format!("! not posted: {why}"));
             }
+            Told::NotEdited { chat, message, text, why } => {
+                // What was typed meanwhile is left alone; what is lost of this, Up recalls.
+                if chat == self.conversation.chat.id && self.composer.is_empty() {
+                    self.composer.set(&text);
+                    self.editing = Some(message);
+                }
+                self.warn(&format!("! not changed: {why}"));
+            }
             Told::Decided(approval) => self.approval(&approval),
             Told::DecisionDelayed { approval } => self.waiting.delay(&approval),
             Told::NotDecided { approval, why } => {
@@ -151,6 +159,7 @@ impl State {
 
     fn move_to(&mut self, opened: crate::chat::open::Opened) {
         self.conversation = opened.conversation;
+        self.me = opened.me;
         self.waiting = crate::chat::waiting::Waiting::default();
         self.flow = crate::chat::flow::Flow::default();
         self.editing = None;

@@ -110,10 +110,11 @@ impl State {
     }
 
     fn edit(&mut self) {
-        let last = self
-            .said()
-            .rfind(|said| is_person(said))
-            .map(|said| (said.id.clone(), said.text.clone()));
+        let Some(me) = &self.me else {
+            return self.warn("nobody has said who you are here, so nothing is known to be yours");
+        };
+        let is_mine = |said: &&Said| is_person(said) && me.said(said.user.as_deref());
+        let last = self.said().rfind(is_mine).map(|said| (said.id.clone(), said.text.clone()));
         match last {
             Some((id, text)) => {
                 self.editing = Some(id);

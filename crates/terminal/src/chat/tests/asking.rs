@@ -59,6 +59,7 @@ fn tab_goes_to_the_question_and_back() {
     let mut stage = interrupted();
     stage.wait(SECOND);
     stage.key(KeyCode::Tab);
+    stage.wait(SECOND);
     expect![[r#"
         Demo, chat “New Chat”, with @ada (demo/demo), @bob (demo/demo)
         ────────────────────────────────────────────────────────────────────────────────
@@ -92,10 +93,12 @@ fn a_reason_is_typed_to_its_end_and_then_esc_leads_back_step_by_step() {
     let mut stage = interrupted();
     stage.wait(SECOND);
     stage.key(KeyCode::Tab);
+    stage.wait(SECOND);
     stage.key(KeyCode::Char('d'));
     stage.write("no");
     assert!(stage.seen().contains("why (empty for no reason)> no"));
     stage.key(KeyCode::Esc);
+    stage.wait(SECOND);
     assert!(stage.seen().contains("l later"), "to the choice first");
     stage.key(KeyCode::Esc);
     assert!(stage.seen().contains("Tab to answer"), "then to the message");
@@ -249,6 +252,7 @@ fn esc_closes_the_help_before_it_leads_back_to_the_message() {
     let mut stage = interrupted();
     stage.wait(SECOND);
     stage.key(KeyCode::Tab);
+    stage.wait(SECOND);
     stage.key(KeyCode::Char('?'));
     stage.key(KeyCode::Esc);
     let seen = stage.seen();

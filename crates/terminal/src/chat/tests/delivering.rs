@@ -105,6 +105,7 @@ fn requests_of_other_chats_are_asked_with_where_they_are() {
     let seen = stage.seen();
     assert!(seen.contains("  of another chat: “Plans” (chat_2) of demo\n"), "{seen}");
     stage.key(KeyCode::Char('s'));
+    stage.wait(SECOND);
     assert!(stage.seen().contains("approve for the rest of that chat"), "{}", stage.seen());
     let effects = stage.key(KeyCode::Char('1'));
     assert!(
@@ -124,16 +125,17 @@ fn a_text_that_begins_like_an_answer_is_a_message() {
         .chars()
         .map(|letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE))
         .collect();
-    assert!(stage.state.would_decide(keys[0], stage.now), "one key alone decides");
-    assert!(!stage.state.would_decide(keys[1], stage.now));
-    stage.state.write_all(&keys, stage.now);
+    assert!(stage.state.would_answer(keys[0], stage.now), "one key alone decides");
+    assert!(!stage.state.would_answer(keys[1], stage.now));
+    stage.state.paste("ok then", stage.now);
     assert_eq!(stage.state.composer.text(), "ok then");
     assert_eq!(stage.state.waits(), 2);
     assert!(stage.seen().contains("Tab to answer"));
     stage.key(KeyCode::Tab);
+    stage.wait(SECOND);
     stage.key(KeyCode::Char('d'));
     let letter = KeyEvent::new(KeyCode::Char('o'), KeyModifiers::NONE);
-    assert!(!stage.state.would_decide(letter, stage.now), "it belongs to the reason");
+    assert!(!stage.state.would_answer(letter, stage.now), "it belongs to the reason");
 }
 
 #[test]

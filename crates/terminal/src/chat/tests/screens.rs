@@ -174,7 +174,7 @@ fn what_scrolls_off_is_the_terminals() {
     }
     expect![[r#"
         Demo, chat “New Chat”, with @ada
-        (demo/demo), @bob (demo/demo)
+          (demo/demo), @bob (demo/demo)
 
         > message 1
 
@@ -208,7 +208,7 @@ fn another_size_writes_what_was_said_again() {
     stage.state.resize(60);
     expect![[r#"
         Demo, chat “New Chat”, with @ada (demo/demo), @bob
-        (demo/demo)
+          (demo/demo)
 
         > hello
         >  message for @ada · /help

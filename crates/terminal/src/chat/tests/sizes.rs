@@ -36,7 +36,7 @@ fn a_window_without_room_for_the_keys_takes_no_answer() {
         assert_eq!(stage.key(KeyCode::Char(key)), [], "{key}");
         stage.wait(Duration::from_secs(1));
     }
-    assert!(!stage.state.would_decide(KeyCode::Char('o').into(), stage.now));
+    assert!(!stage.state.would_answer(KeyCode::Char('o').into(), stage.now));
     resize(&mut stage, 80, 24);
     stage.draw();
     assert_eq!(stage.key(KeyCode::Char('o')), [], "it could not be read before");

@@ -122,6 +122,58 @@ fn the_last_message_can_be_changed() {
 }
 
 #[test]
+fn only_ones_own_message_is_changed() {
+    let mut stage = stage(80, 24);
+    stage.state.me = Some(from(json!({"name": "tester", "authenticated": true})));
+    let said = |id: &str, user: &str| {
+        News::Message(from(
+            json!({"id": id, "chat_id": "chat_1", "role": "user", "sender": "human",
+            "user": user, "content": format!("of {user}"), "created_at": ""}),
+        ))
+    };
+    stage.hear(said("msg_1", "tester"));
+    stage.hear(said("msg_2", "maria"));
+    stage.enter("/edit");
+    assert_eq!(stage.state.composer.text(), "of tester");
+    let effects = stage.enter("!");
+    assert!(matches!(&effects[..], [_, Effect::Edit { message, .. }] if message == "msg_1"));
+    for me in [Some(from(json!({"name": "tester"}))), None] {
+        stage.state.me = me;
+        stage.enter("/edit");
+        assert!(stage.state.composer.is_empty(), "{}", stage.state.composer.text());
+    }
+    let seen = stage.seen();
+    assert!(seen.contains("you have said nothing here yet"), "{seen}");
+    assert!(seen.contains("nobody has said who you are here"), "{seen}");
+}
+
+#[test]
+fn a_change_that_is_refused_can_be_made_again() {
+    let mut stage = stage(80, 24);
+    stage.message("msg_1", "human", "helo");
+    stage.enter("/edit");
+    let [_, edit] = &stage.enter("!")[..] else { panic!() };
+    let refused = |chat: &str| Told::NotEdited {
+        chat: chat.to_owned(),
+        message: "msg_1".to_owned(),
+        text: "helo!".to_owned(),
+        why: "it is being answered".to_owned(),
+    };
+    stage.state.told(refused("chat_1"));
+    assert_eq!(stage.state.composer.text(), "helo!");
+    let seen = stage.seen();
+    assert!(seen.contains("! not changed: it is being answered"), "{seen}");
+    assert!(seen.contains("changes your last message"), "{seen}");
+    assert_eq!(&stage.key(KeyCode::Enter)[1..], std::slice::from_ref(edit));
+    stage.write("another");
+    stage.state.told(refused("chat_1"));
+    assert_eq!(stage.state.composer.text(), "another", "what is typed is left alone");
+    stage.control('u');
+    stage.state.told(refused("chat_2"));
+    assert!(stage.state.composer.is_empty(), "it was for another chat");
+}
+
+#[test]
 fn ctrl_c_stops_what_runs_and_leaves_only_when_pressed_twice_with_nothing_running() {
     let mut stage = stage(80, 24);
     stage.activity(json!({"state": "busy", "agents": [{"id": "ada", "doing": "running_tools"}]}));

@@ -22,6 +22,7 @@ fn a_lasting_decision_says_for_which_calls_it_holds() {
     stage.ask(approval("apr_1", "touch", &json!({})));
     stage.wait(Duration::from_secs(1));
     stage.key(KeyCode::Char('a'));
+    stage.wait(Duration::from_secs(1));
     let effects = stage.key(KeyCode::Char('1'));
     let [Effect::Decide { .. }, Effect::CountReleased { approval: counted, .. }] =
         effects.as_slice()

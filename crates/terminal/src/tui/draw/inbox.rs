@@ -8,6 +8,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr as _;
 
+use super::super::inbox::View;
 use super::super::layout::first_shown;
 use super::super::sent::Delivery;
 use super::super::state::{Focus, State};
@@ -20,6 +21,8 @@ use crate::theme::Theme;
 const ROWS: u16 = 2;
 /// Rows of a card that are left of it, however much is asked below.
 const LEAST_CARD: u16 = 4;
+/// Rows in which a text can be typed: one of it, and one of keys.
+const LEAST_TYPED: usize = 2;
 
 pub fn draw(buffer: &mut Buffer, state: &State, part: Rect) {
     if state.layout.is_wide {
@@ -111,17 +114,12 @@ fn draw_card(buffer: &mut Buffer, state: &State, part: Rect) {
         let line = Line::styled("Nothing waits for you.", theme.quiet());
         return put(buffer, part, 0, &line);
     };
-    let prompt = prompt(state, deciding, part.width);
-    // All of what is asked, as far as there is room for anything else.
-    let most = part.height.saturating_sub(LEAST_CARD);
-    let prompt = within(prompt, usize::from(most), theme);
-    let below = u16::try_from(prompt.len()).unwrap_or(most);
+    let prompt = fitting(state, deciding, part);
     let lines = state.inbox.card();
-    let room = usize::from(part.height.saturating_sub(below + 1));
-    let scrolled = state.inbox.scrolled.min(lines.len().saturating_sub(room));
-    let seen: Vec<Line<'_>> = lines.iter().skip(scrolled).take(room).cloned().collect();
+    let seen: Vec<Line<'_>> =
+        lines.iter().skip(state.inbox.view.first).take(state.inbox.view.rows).cloned().collect();
     put_all(buffer, part, &seen);
-    let left = lines.len().saturating_sub(scrolled + seen.len());
+    let left = lines.len().saturating_sub(state.inbox.view.first + seen.len());
     let used = u16::try_from(seen.len()).unwrap_or(part.height) + 1;
     if left > 0 {
         let more = format!("PgDn: {} more", words::count(left, "line"));
@@ -129,6 +127,44 @@ fn draw_card(buffer: &mut Buffer, state: &State, part: Rect) {
     }
     let bottom = Rect { y: part.y + used, height: part.height.saturating_sub(used), ..part };
     put_all(buffer, bottom, &prompt);
+}
+
+/// What of the card there is room for.
+pub fn view(state: &State) -> View {
+    let part = state.layout.card;
+    let Some(deciding) = state.inbox.deciding() else {
+        return View::default();
+    };
+    let is_cramped = is_cramped(state, deciding, part);
+    let below = fitting(state, deciding, part).len();
+    let rows = usize::from(part.height).saturating_sub(below + 1);
+    let first = state.inbox.scrolled.min(state.inbox.card().len().saturating_sub(rows));
+    View { first, rows, is_cramped }
+}
+
+/// Rows for what is asked: all but what is left to the card in any case.
+fn most(part: Rect) -> usize {
+    usize::from(part.height.saturating_sub(LEAST_CARD))
+}
+
+/// Whether the keys of the request have no room. Of a text that is typed less is shown, down to its keys and one line.
+fn is_cramped(state: &State, deciding: &Deciding, part: Rect) -> bool {
+    let needed = match deciding.is_typing() {
+        true => LEAST_TYPED,
+        false => deciding.prompt(part.width, state.theme).len(),
+    };
+    state.focus == Focus::Inbox && needed > most(part)
+}
+
+/// What is asked, in the rows that there are for it.
+fn fitting(state: &State, deciding: &Deciding, part: Rect) -> Vec<Line<'static>> {
+    let most = most(part);
+    if is_cramped(state, deciding, part) && state.inbox.delivery(&deciding.approval.id).is_none() {
+        let style = state.theme.warning();
+        let text = words::wrap_words("enlarge the window to answer", part.width);
+        return text.into_iter().take(most.max(1)).map(|line| Line::styled(line, style)).collect();
+    }
+    within(prompt(state, deciding, part.width), most, state.theme)
 }
 
 /// What can be done about the request, or how the decision about it fares.
@@ -145,13 +181,13 @@ fn prompt(state: &State, deciding: &Deciding, width: u16) -> Vec<Line<'static>> 
         None => {}
     }
     let mut lines = deciding.prompt(width, theme);
-    if state.inbox.is_quiet() {
+    if state.inbox.is_quiet(state.clock) {
         for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
             span.style = theme.quiet();
         }
     }
     if let Some(why) = state.inbox.swallowed() {
-        lines.extend(say(why, theme.question()));
+        lines.extend(say(why.words(), theme.question()));
     }
     lines
 }

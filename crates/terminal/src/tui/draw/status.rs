@@ -195,7 +195,7 @@ fn keys(state: &State) -> &'static [Hint] {
         (None, Focus::Composer) if state.composer.is_completing() => {
             &[("Tab ↑↓", "choose"), ("Enter", "take it"), ("Esc", "none")]
         }
-        (None, Focus::Composer) if state.editing.is_some() => {
+        (None, Focus::Composer) if state.is_editing() => {
             &[("Enter", "say it anew and take back what follows"), ("Esc", "leave it")]
         }
         (None, Focus::Composer) if !state.composer.is_empty() => &[
