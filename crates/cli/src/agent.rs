@@ -17,6 +17,12 @@ use crate::world::{introduction, model};
 use crate::{doubts, place, words};
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  agent-world agent list -w lab
+  agent-world agent create critic -w lab --tools read_file,list_files
+  agent-world agent update ada -w lab --model openai/gpt-5
+  agent-world agent delete critic -w lab --yes")]
 pub enum Agent {
     /// The agents of a world, in its order
     #[command(after_help = "\
@@ -93,7 +99,7 @@ pub struct Create {
 Examples:
   agent-world agent update ada -w lab --model openai/gpt-5 --temperature 0.2
   agent-world agent update ada -w lab --tools '*' --instructions 'Be brief.'
-  agent-world agent update ada --unset temperature --set auto_reply=false
+  agent-world agent update ada --unset temperature --auto-reply off
   agent-world agent update ada --name Ada --if-version 4")]
 pub struct Update {
     pub id: String,
@@ -134,7 +140,7 @@ pub struct Fields {
     /// How long it thinks, in the vendor's words, such as low or high
     #[arg(long, value_name = "EFFORT")]
     pub reasoning_effort: Option<String>,
-    /// Whether it answers other agents that mention it
+    /// Whether an answer of its that mentions nobody goes back to the agent it answers
     #[arg(long, value_enum, value_name = "STATE")]
     pub auto_reply: Option<Switch>,
     /// Whether it may call several tools at once
@@ -208,7 +214,7 @@ async fn list(connection: &Connection, of: &Of, json: bool) -> Result<()> {
         let text = format!(
             "world {id} has no agents, so nobody answers; `agent-world agent create ada -w {id}` gives it one"
         );
-        screen.line(Tone::Plain, &text)?;
+        screen.hint(Tone::Plain, &text)?;
     }
     Ok(())
 }
@@ -283,10 +289,13 @@ async fn create(connection: &Connection, to: &Whereabouts, wanted: Create) -> Re
     let world = &world.id;
     let text =
         format!("world {world} has the agent {id} now; `agent-world chat -w {world}` opens it");
-    screen.line(Tone::Plain, &text)?;
+    screen.hint(Tone::Plain, &text)?;
     if all.len() > 1 {
-        let text = "the others know of it once their instructions name it; `agent-world agent update` changes them";
-        screen.line(Tone::Quiet, text)?;
+        let text = format!(
+            "the others know of it once their instructions name it; `agent-world agent update ID -w {world}` \
+             changes them"
+        );
+        screen.hint(Tone::Quiet, &text)?;
     }
     Ok(())
 }

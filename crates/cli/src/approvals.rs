@@ -1,6 +1,7 @@
 //! Lists and decides what waits for a person.
 //! Called by `main`. Records a decision and performs nothing: whoever works takes it up, now or when the next one starts.
 
+mod breadth;
 mod list;
 mod meant;
 pub mod permission;
@@ -72,14 +73,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --match a permission that lasts holds for the whole tool: every later call of it by this agent runs without
-asking, with any arguments. With shell_cmd that is any command. `agent-world world show ID` lists permissions, and
-`agent-world approvals revoke ID` takes one back.
+asking, with any arguments. With shell_cmd that is any command. On a terminal it is asked first whether that is meant,
+and a script is told; --whole-tool says it. `agent-world world show ID` lists permissions, and `agent-world approvals
+revoke ID` takes one back. --all asks first, too, and needs --yes where nobody can be asked.
 
 Examples:
   agent-world approvals approve apr_01m7ewk6wd59f78rxr2nrhe2rk
   agent-world approvals approve apr_01m7 apr_01m8
-  agent-world approvals approve --all
+  agent-world approvals approve --all --yes
   agent-world approvals approve ID --scope session --match 1
+  agent-world approvals approve ID --scope always --whole-tool
   agent-world approvals approve ID --arguments '{\"command\": \"ls\"}'")]
 pub struct Approve {
     #[command(flatten)]
@@ -90,11 +93,21 @@ pub struct Approve {
     /// Only for calls that fit a suggestion, by its number in `approvals show`
     #[arg(long = "match", value_name = "N")]
     suggestion: Option<usize>,
+    /// With --scope session or always: every later call of the tool is meant, with any arguments
+    #[arg(long, conflicts_with_all = ["suggestion", "all", "arguments"])]
+    whole_tool: bool,
     /// Runs with these arguments in place of the model's
     #[arg(long, value_name = "JSON", value_parser = parse_json)]
     arguments: Option<Value>,
     #[arg(long)]
     json: bool,
+}
+
+impl Approve {
+    /// Whether it permits every later call, without anybody having said so.
+    fn is_unlimited(&self) -> bool {
+        self.scope != Reach::Once && self.suggestion.is_none() && !self.whole_tool
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -145,6 +158,9 @@ async fn carry_out(connection: &Connection, wanted: Approvals) -> Result<Exit> {
                 return Ok(Exit::Done);
             };
             let decision = approval(client, &wanted, &ids).await?;
+            if wanted.is_unlimited() && !breadth::is_meant(client, &ids, &decision).await? {
+                return Ok(Exit::Done);
+            }
             decide_all(connection, &ids, &decision, wanted.json).await
         }
         Approvals::Deny { meant, reason, json } => {
@@ -174,6 +190,9 @@ async fn approval(client: &Client, wanted: &Approve, ids: &[String]) -> Result<D
     let is_about_one = wanted.suggestion.is_some() || wanted.arguments.is_some();
     if is_about_one && (ids.len() != 1 || wanted.meant.all) {
         return usage("--match and --arguments are about one request; name one alone");
+    }
+    if wanted.whole_tool && !lasts {
+        return usage("--whole-tool is about later calls; add --scope session or --scope always");
     }
     if lasts && wanted.meant.all {
         return usage("--all approves each call once; name the request that shall permit more");
@@ -227,7 +246,7 @@ async fn decide_all(
     }
     if recorded && !json && connection.session().is_some() {
         let text = "recorded; a running agent-world takes it up, otherwise the next start does: `agent-world resume`";
-        Screen::stderr().line(Tone::Quiet, text)?;
+        Screen::stderr().hint(Tone::Quiet, text)?;
     }
     Ok(exit)
 }
@@ -263,7 +282,7 @@ async fn decide(connection: &Connection, id: &str, decision: &Decision, json: bo
         screen.line(Tone::Plain, &format!("  {text}"))?;
         if let Some(given) = permission::given_by(client, &decided).await? {
             let undo = format!("  take it back with `agent-world approvals revoke {}`", given.id);
-            screen.line(Tone::Quiet, &undo)?;
+            screen.hint(Tone::Quiet, &undo)?;
         }
     }
     let released = match &before {

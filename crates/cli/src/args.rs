@@ -3,9 +3,12 @@
 
 use std::path::PathBuf;
 
-use clap::builder::Resettable;
+use agent_world_client::Unencrypted;
+use clap::builder::{FalseyValueParser, Resettable};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use serde_json::Value;
+
+use crate::again::Flags;
 
 /// Columns beyond which lines are hard to read.
 const WIDEST: usize = 100;
@@ -51,8 +54,14 @@ pub struct Arguments {
     /// token it wants
     #[arg(long, global = true, value_name = "URL", env = "AGENT_WORLD_URL")]
     pub server: Option<String>,
+    /// Sends the token to a server on another machine over http:// as well, where everybody on the way can read it
+    #[arg(long, global = true, env = "AGENT_WORLD_PLAIN_HTTP", value_parser = FalseyValueParser::new())]
+    pub plain_http: bool,
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Which of the flags above were typed, for commands that name others
+    #[arg(skip)]
+    pub typed: Flags,
 }
 
 #[derive(Debug, Subcommand)]
@@ -81,7 +90,7 @@ pub enum Command {
     /// Lists, creates, shows, changes and deletes the agents of a world
     #[command(subcommand)]
     Agent(crate::agent::Agent),
-    /// Lists, adds, imports and removes the MCP servers that a world's tools come from
+    /// Lists, adds, imports, switches and removes the MCP servers that a world's tools come from
     #[command(subcommand)]
     Mcp(crate::mcp::Mcp),
     /// Shows, changes and tries what agents of a world may do
@@ -95,7 +104,7 @@ pub enum Command {
     Events(crate::events::Events),
     /// Who did, asked for and decided what, by which rule and with which result
     Audit(crate::audit::Audit),
-    /// How tools are used: calls, outcomes, answers, times
+    /// How tools and models are used: calls, outcomes, answers, times, tokens
     Stats(crate::stats::Stats),
     /// Writes a world to a file with everything in it, or its settings to a folder
     Export(crate::transfer::Export),
@@ -198,17 +207,23 @@ impl Arguments {
     pub fn read() -> Self {
         let matches = flowing(Self::command()).try_get_matches();
         let matches = matches.unwrap_or_else(|error| as_typed(error).exit());
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let read = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let typed = Flags::of(&matches, read.data.as_deref(), read.server.as_deref());
+        Self { typed, ..read }
     }
 
     /// What is to be done; without a word about it, serving, as the environment wants it.
     pub fn wanted(self) -> Wanted {
-        let Self { data, server, command } = self;
+        let Self { data, server, plain_http, command, .. } = self;
         let command = command.or_else(|| Self::parse_from(["agent-world", "serve"]).command);
         let unasked =
             || Command::Serve(Serve { listen: None, public_url: None, config: None, open: false });
         let server = server.filter(|url| !url.trim().is_empty());
-        Wanted { data, server, command: command.unwrap_or_else(unasked) }
+        let unencrypted = match plain_http {
+            true => Unencrypted::Anywhere,
+            false => Unencrypted::OnlyHere,
+        };
+        Wanted { data, server, unencrypted, command: command.unwrap_or_else(unasked) }
     }
 }
 
@@ -217,6 +232,8 @@ impl Arguments {
 pub struct Wanted {
     pub data: Option<PathBuf>,
     pub server: Option<String>,
+    /// Where the token may go without encryption.
+    pub unencrypted: Unencrypted,
     pub command: Command,
 }
 

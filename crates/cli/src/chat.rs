@@ -272,9 +272,9 @@ fn say_goodbye(
     };
     screen.line(Tone::Question, &format!("{waiting}. Come back with"))?;
     // The command has a line of its own, so that it is copied whole.
-    screen.line(Tone::Question, &format!("  agent-world chat -w {world} -c {chat}"))?;
+    screen.hint(Tone::Question, &format!("  agent-world chat -w {world} -c {chat}"))?;
     let text = format!("or decide with `agent-world approvals list`{resume}.");
-    screen.line(Tone::Question, &text)?;
+    screen.hint(Tone::Question, &text)?;
     Ok(Exit::Waiting)
 }
 

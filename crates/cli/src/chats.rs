@@ -151,11 +151,11 @@ async fn list(connection: &Connection, world: Option<&str>, json: bool) -> Resul
         let text = format!(
             "world {id} has no chats; `agent-world chat create -w {id}` or `agent-world send -w {id}` makes one"
         );
-        return Ok(screen.line(Tone::Plain, &text)?);
+        return Ok(screen.hint(Tone::Plain, &text)?);
     }
     table.show(&mut screen)?;
     if workers == Workers::None && chats.iter().any(is_at_work) {
-        screen.line(Tone::Plain, "unfinished: `agent-world resume` goes on")?;
+        screen.hint(Tone::Plain, "unfinished: `agent-world resume` goes on")?;
     }
     Ok(())
 }
@@ -250,7 +250,7 @@ async fn create(
     let id = made.get("id").and_then(Value::as_str).unwrap_or_default();
     let text =
         format!("created chat {id} in world {}; `agent-world chat -c {id}` opens it", world.id);
-    Ok(screen.line(Tone::Plain, &text)?)
+    Ok(screen.hint(Tone::Plain, &text)?)
 }
 
 async fn rename(

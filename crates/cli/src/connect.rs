@@ -5,7 +5,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use agent_world_client::{Answer, Client, Error, Path, Remote, Token, Transport};
+use agent_world_client::{Answer, Client, Error, Path, Remote, Token, Transport, Unencrypted};
 use agent_world_server::{Limits, Options, Principal, Proof, Role, Server};
 use agent_world_tools::trust;
 use anyhow::Result;
@@ -188,7 +188,9 @@ async fn answering(to: &Whereabouts) -> Result<Option<(String, Arc<Remote>)>> {
     let Found::Answering(server) = running_server::find(&to.data).await else {
         return Ok(None);
     };
-    let remote = remote(&server.url, to.token.clone())?;
+    // It runs on this machine, whichever of its addresses it listens on.
+    let token = to.token.clone().map(|token| token.sent(Unencrypted::Anywhere));
+    let remote = remote(&server.url, token)?;
     let client = Client::new(Arc::<Remote>::clone(&remote));
     let probe = client.get::<IgnoredAny>(Path::new("/api/worlds").with("limit", "1"));
     match tokio::time::timeout(PATIENCE, probe).await {

@@ -130,10 +130,10 @@ fn tell(screen: &mut Screen, area: &[Finding]) -> Result<()> {
             State::Problem => Tone::Warning,
         };
         let says = words::unbroken(&mask_text(&finding.says));
-        screen.line(tone, &format!("  {:<8} {says}", finding.state.name()))?;
+        screen.hint(tone, &format!("  {:<8} {says}", finding.state.name()))?;
         if let Some(fix) = &finding.fix {
-            screen
-                .line(Tone::Quiet, &format!("           {}", words::unbroken(&mask_text(fix))))?;
+            let fix = words::unbroken(&mask_text(fix));
+            screen.hint(Tone::Quiet, &format!("           {fix}"))?;
         }
     }
     Ok(())

@@ -69,5 +69,5 @@ pub async fn of_tools<'n>(
 }
 
 fn warn(text: &str) -> Result<()> {
-    Ok(Screen::stderr().line(Tone::Warning, &format!("warning: {text}"))?)
+    Ok(Screen::stderr().hint(Tone::Warning, &format!("warning: {text}"))?)
 }

@@ -21,6 +21,11 @@ const PAGE: usize = 1000;
 const BEYOND: u64 = u64::MAX;
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  agent-world events tail
+  agent-world events tail -w lab --follow
+  agent-world events tail --after 0 --json > events.jsonl")]
 pub enum Events {
     /// The newest events, or all after one
     Tail(Tail),

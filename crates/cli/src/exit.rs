@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use agent_world_client::Error;
 use agent_world_core::display::reveal;
 
+use crate::again;
+
 /// How a command ended, where nothing went wrong with the command itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -49,7 +51,8 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(reader_left) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: {}{}", reveal(&format!("{error:#}")), next_step(error));
+    let told = format!("{error:#}{}", next_step(error));
+    eprintln!("error: {}", reveal(&again::typed(&told)));
     if error.downcast_ref::<Usage>().is_some() {
         return ExitCode::from(2);
     }
@@ -62,6 +65,10 @@ fn next_step(error: &anyhow::Error) -> &'static str {
     match cause {
         Some(Error::Unreachable { .. }) => {
             "; `agent-world serve` starts a server, and without --server and AGENT_WORLD_URL commands need none"
+        }
+        Some(Error::Exposed { .. }) => {
+            "; use the server's https:// address, or say with --plain-http (or AGENT_WORLD_PLAIN_HTTP=1) that the network \
+             is safe"
         }
         Some(error) if error.status() == Some(401) => {
             "; commands take it from AGENT_WORLD_TOKEN, and `agent-world token create` makes one where the server runs"

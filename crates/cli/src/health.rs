@@ -1,7 +1,8 @@
 //! `health`: asks a server whether it takes work, for health checks of containers and supervisors.
 //! Called by `main`. Asks only the server it was told of or the one that runs on the data folder; changes nothing.
 
-use anyhow::{Context as _, Result};
+use agent_world_client::Error;
+use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 use serde_json::json;
 
@@ -35,13 +36,24 @@ pub async fn run(to: &Whereabouts, wanted: &Health) -> Result<Exit> {
         Some(host) => format!("http://{host}"),
         None => of_folder(&to.data).await?,
     };
-    running_server::ask(&url, "/readyz").await?;
+    running_server::ask(&url, "/readyz").await.map_err(|error| told(&url, error))?;
     let mut screen = Screen::stdout();
     match wanted.json {
         true => screen.json(&json!({"type": "health", "url": url, "ready": true}))?,
         false => screen.line(Tone::Plain, &format!("ready: {url}"))?,
     }
     Ok(Exit::Done)
+}
+
+/// What is wrong, and what to do where nobody is there.
+fn told(url: &str, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(Error::Unreachable { cause, .. }) => anyhow!(
+            "nobody answers at {url}: {cause}; `agent-world serve` starts a server, and one that runs elsewhere is named by its \
+             URL"
+        ),
+        _ => error,
+    }
 }
 
 async fn of_folder(data: &DataFolder) -> Result<String> {

@@ -192,6 +192,6 @@ async fn tell(data: &DataFolder, plan: &Plan, written: &file::Written, id: &str)
         let text = format!("the server at {} knows of it when it is started anew", server.url);
         screen.line(Tone::Warning, &text)?;
     }
-    screen.line(Tone::Plain, &format!("next: agent-world chat -w {id}"))?;
+    screen.hint(Tone::Plain, &format!("next: agent-world chat -w {id}"))?;
     Ok(Exit::Done)
 }

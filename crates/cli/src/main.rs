@@ -1,6 +1,7 @@
 //! The `agent-world` command. Reads the command line, starts what it names and turns the result into an exit code.
 //! Only wires: what a command does is in the file of its name, and every rule is in `core`.
 
+mod again;
 mod agent;
 mod approvals;
 mod args;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
     // Not to be had on every system, and no reason not to go on.
     agent_world_tools::launcher::keep_to_itself().ok();
     let arguments = Arguments::read();
+    again::remember(arguments.typed.clone());
     match run(arguments) {
         Ok(exit) => exit.into(),
         Err(error) => exit::report(&error),
@@ -82,7 +84,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<Exit> {
-    let Wanted { data: folder, server, command } = arguments.wanted();
+    let Wanted { data: folder, server, unencrypted, command } = arguments.wanted();
     let data = match &command {
         // They tell of what is there, and make nothing.
         Command::Doctor(_)
@@ -96,7 +98,8 @@ fn run(arguments: Arguments) -> Result<Exit> {
         _ => DataFolder::find(folder)?,
     };
     let token = std::env::var("AGENT_WORLD_TOKEN").ok().filter(|token| !token.trim().is_empty());
-    let to = Whereabouts { server, token: token.map(Token::new), data };
+    let token = token.map(|text| Token::new(text).sent(unencrypted));
+    let to = Whereabouts { server, token, data };
     let runtime = runtime().context("the async runtime cannot be started")?;
     let logging = match &command {
         Command::Serve(_) => logging::start_for_server(&to.data, runtime.handle())?,

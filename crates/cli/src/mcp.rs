@@ -1,4 +1,4 @@
-//! Lists, adds, imports, checks and removes the MCP servers of a world.
+//! Lists, adds, imports, checks, switches and removes the MCP servers of a world.
 //! Called by `main`. Changes settings only; the process that works starts and ends servers. Keys that stand in a server's
 //! description are put away by whoever keeps the world, and never shown.
 
@@ -18,6 +18,7 @@ use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
 use crate::secrets::REFERENCE;
 use crate::{place, words};
+use args::Switched;
 pub use args::{Add, Mcp};
 
 /// No description of servers is longer.
@@ -50,6 +51,8 @@ async fn carry_out(connection: &Connection, wanted: Mcp) -> Result<Exit> {
             let world = place::world(connection, world.as_deref()).await?;
             import(connection, &world.id, &text(&file)?, json).await
         }
+        Mcp::Enable(wanted) => switch(connection, wanted, Power::On).await,
+        Mcp::Disable(wanted) => switch(connection, wanted, Power::Off).await,
         Mcp::Remove { name, world, json } => {
             let world = place::world(connection, world.as_deref()).await?;
             remove(connection, &world, &name, json).await
@@ -86,12 +89,12 @@ async fn list(
         }
     }
     if servers.is_empty() && !json {
+        let id = &world.id;
         let text = format!(
-            "world {} has no MCP servers; `agent-world mcp add NAME -- COMMAND` or \
-             `agent-world mcp import FILE` gives it some",
-            world.id
+            "world {id} has no MCP servers; `agent-world mcp add NAME -w {id} -- COMMAND` or \
+             `agent-world mcp import FILE -w {id}` gives it some"
         );
-        screen.line(Tone::Plain, &text)?;
+        screen.hint(Tone::Plain, &text)?;
     }
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
@@ -193,8 +196,8 @@ fn tell_added(world: &str, added: &[Value], json: bool) -> Result<Exit> {
         }
     }
     if !json {
-        let text = "`agent-world mcp list --check` says whether they work";
-        screen.line(Tone::Quiet, text)?;
+        let text = format!("`agent-world mcp list -w {world} --check` says whether they work");
+        screen.hint(Tone::Quiet, &text)?;
     }
     Ok(Exit::Done)
 }
@@ -213,6 +216,54 @@ fn holds_a_key(server: &Value) -> bool {
         .any(|field| server.get(field).is_some_and(|value| value.to_string().contains(MASKED)))
 }
 
+/// Whether a server is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Power {
+    On,
+    Off,
+}
+
+async fn switch(connection: &Connection, wanted: Switched, power: Power) -> Result<Exit> {
+    let Switched { name, world, json } = wanted;
+    let world = place::world(connection, world.as_deref()).await?;
+    let before = known(connection, &world, &name).await?;
+    let body = json!({ "disabled": power == Power::Off });
+    let after: Value = connection.client.patch(path(&world.id).then(&name), &body).await?;
+    let mut screen = Screen::stdout();
+    if json {
+        screen.json(&after)?;
+        return Ok(Exit::Done);
+    }
+    let state = match (power, before.get("disabled") == after.get("disabled")) {
+        (Power::On, false) => "is switched on",
+        (Power::Off, false) => "is switched off: its tools are gone",
+        (Power::On, true) => "is switched on already",
+        (Power::Off, true) => "is switched off already",
+    };
+    screen.line(Tone::Plain, &words::unbroken(&format!("{name} {state}")))?;
+    if power == Power::On {
+        screen.line(Tone::Plain, &words::unbroken(&format!("  {}", line(&after))))?;
+        let text = format!("`agent-world mcp list -w {} --check` says whether it works", world.id);
+        screen.hint(Tone::Quiet, &text)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A server of a world, by its name.
+async fn known(connection: &Connection, world: &wire::World, name: &str) -> Result<Value> {
+    let id = &world.id;
+    match connection.client.get(path(id).then(name)).await {
+        Err(error) if error.code() == Some("mcp_server_not_found") => {
+            let known = world.more.get("mcp_servers").and_then(Value::as_object);
+            let known: Vec<&str> =
+                known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            Err(anyhow!("world {id} has no MCP server `{name}`; it has: {known}"))
+        }
+        found => Ok(found?),
+    }
+}
+
 async fn remove(
     connection: &Connection,
     world: &wire::World,
@@ -220,16 +271,7 @@ async fn remove(
     json: bool,
 ) -> Result<Exit> {
     let id = &world.id;
-    let server: Value = match connection.client.get(path(id).then(name)).await {
-        Err(error) if error.code() == Some("mcp_server_not_found") => {
-            let known = world.more.get("mcp_servers").and_then(Value::as_object);
-            let known: Vec<&str> =
-                known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(anyhow!("world {id} has no MCP server `{name}`; it has: {known}"));
-        }
-        found => found?,
-    };
+    let server = known(connection, world, name).await?;
     connection.client.delete(path(id).then(name)).await?;
     let mut screen = Screen::stdout();
     if json {

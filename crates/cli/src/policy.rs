@@ -70,7 +70,7 @@ async fn list(connection: &Connection, json: bool) -> Result<()> {
     }
     if worlds.is_empty() && !json {
         let text = "there is no world; make one with `agent-world world create NAME --agent ada`";
-        screen.line(Tone::Plain, text)?;
+        screen.hint(Tone::Plain, text)?;
     }
     Ok(())
 }
@@ -132,7 +132,7 @@ fn show_granted(screen: &mut Screen, policy: &Rules) -> Result<()> {
     }
     let text =
         "granted with `always`, before the rules; `agent-world approvals revoke ID` takes one back";
-    screen.line(Tone::Quiet, text)?;
+    screen.hint(Tone::Quiet, text)?;
     for rule in &policy.granted {
         screen.line(Tone::Plain, &format!("      {}", rule_line(rule)))?;
         if let Some(origin) = &rule.origin {
@@ -237,7 +237,7 @@ fn tell_granted(screen: &mut Screen, policy: &Rules) -> Result<()> {
             let text = format!(
                 "{rules} granted with `always` stay; `agent-world approvals revoke ID` takes one back"
             );
-            Ok(screen.line(Tone::Quiet, &text)?)
+            Ok(screen.hint(Tone::Quiet, &text)?)
         }
     }
 }

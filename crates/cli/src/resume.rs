@@ -181,7 +181,7 @@ impl Report<'_> {
                 words::count(number, "approval")
             ),
         };
-        self.notes.line(Tone::Quiet, &text)?;
+        self.notes.hint(Tone::Quiet, &text)?;
         Ok(if self.failed || !unreadable.is_empty() { Exit::Failed } else { Exit::Done })
     }
 }

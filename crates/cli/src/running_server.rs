@@ -143,13 +143,15 @@ async fn answer(url: &str, path: &str) -> Result<(String, Option<String>)> {
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .context("no client for HTTP can be made")?;
-    let url = format!("{}{path}", url.trim_end_matches('/'));
-    let unreachable = || format!("nobody answers at {url}");
-    let answer = client.get(&url).send().await.with_context(unreachable)?;
+    let place = url.trim_end_matches('/');
+    let url = format!("{place}{path}");
+    let unreachable =
+        |cause: String| agent_world_client::Error::Unreachable { place: place.to_owned(), cause };
+    let answer = client.get(&url).send().await.map_err(|error| unreachable(why(&error)))?;
     let status = answer.status();
     let instance = answer.headers().get(INSTANCE).and_then(|value| value.to_str().ok());
     let instance = instance.map(str::to_owned);
-    let text = text(answer).await.with_context(unreachable)?;
+    let text = text(answer).await.map_err(|error| unreachable(format!("{error:#}")))?;
     if status.is_success() {
         return Ok((text, instance));
     }
@@ -160,6 +162,18 @@ async fn answer(url: &str, path: &str) -> Result<(String, Option<String>)> {
         "{url} answered {status}{}",
         detail.map_or(String::new(), |why| format!(": {why}"))
     ))
+}
+
+/// Why nobody answered, without the layers that passed it on.
+fn why(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return format!("nothing came within {} seconds", PATIENCE.as_secs());
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
 }
 
 /// As much of an answer as a server gives here. Another program may have more to say than fits into memory.

@@ -8,7 +8,7 @@ use agent_world_core::display::{reveal, reveal_once};
 use anstyle::{AnsiColor, Style};
 use rustix::termios::tcgetwinsize;
 
-use crate::words;
+use crate::{again, words};
 
 /// Before every further line of a text, so that none of them can pass for a line of somebody else.
 const INDENT: &str = "  ";
@@ -69,6 +69,11 @@ impl Screen {
         self.fresh_line()?;
         self.write(tone, text)?;
         self.end_line()
+    }
+
+    /// A line of our own words that may name commands: they stand there as they have to be typed.
+    pub fn hint(&mut self, tone: Tone, text: &str) -> io::Result<()> {
+        self.line(tone, &again::typed(text))
     }
 
     /// A line of a table: on a terminal it never becomes two, and what does not fit is left out where it ends.

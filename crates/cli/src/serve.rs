@@ -220,7 +220,7 @@ fn welcome(
         ("stop", "Ctrl-C".to_owned()),
     ];
     for (what, text) in lines {
-        screen.line(Tone::Quiet, &format!("  {what:<10} {text}"))?;
+        screen.hint(Tone::Quiet, &format!("  {what:<10} {text}"))?;
     }
     if is_first {
         let text = "first start: made the world `demo`, with the agents ada and bob on the built-in demo model";

@@ -1,4 +1,5 @@
-//! Shows how tools are used: how often, by whom, how it ended, what people said to it, how long it took.
+//! Shows how tools and models are used: how often, by whom, how it ended, what people said to it, how long it took, and what
+//! it took in tokens.
 //! Called by `main`. Only looks.
 
 use std::collections::BTreeMap;
@@ -19,8 +20,8 @@ use crate::words;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 ok are calls that completed, not are those that ended in another way; yes and no are answers to what was asked, and no
-answer in time is a no. mean and max are the times that runs took. With --json there is one object for each world, with
-what its models took in tokens.
+answer in time is a no. mean and max are the times that runs took. Below are the calls of models and the tokens they took,
+for each agent; cached and thinking are part of what went in and came out. With --json there is one object for each world.
 
 Examples:
   agent-world stats
@@ -39,6 +40,20 @@ pub struct Stats {
 struct OfWorld {
     world_id: String,
     tools: Vec<ToolUse>,
+    #[serde(default)]
+    usage: Vec<ModelUse>,
+}
+
+/// What models took.
+#[derive(Debug, Deserialize)]
+struct ModelUse {
+    /// None for what no agent asked: titles of chats.
+    agent_id: Option<String>,
+    model_calls: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    cached_input_tokens: u64,
+    reasoning_tokens: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,13 +100,15 @@ async fn show(client: &Client, wanted: &Stats) -> Result<Exit> {
             continue;
         }
         let of_world: OfWorld = serde_json::from_value(one)?;
-        if !of_world.tools.is_empty() {
-            table(&mut screen, &of_world)?;
+        if !of_world.tools.is_empty() || !of_world.usage.is_empty() {
+            screen.line(Tone::Name, &format!("world {}", of_world.world_id))?;
+            tools(&mut screen, &of_world.tools)?;
+            models(&mut screen, &of_world.usage)?;
             shown += 1;
         }
     }
     if shown == 0 && !wanted.json {
-        screen.line(Tone::Quiet, "no tool was called yet")?;
+        screen.line(Tone::Quiet, "no model was asked and no tool was called yet")?;
     }
     Ok(Exit::Done)
 }
@@ -100,14 +117,49 @@ async fn show(client: &Client, wanted: &Stats) -> Result<Exit> {
 const HEAD: [&str; 11] =
     ["tool", "agent", "calls", "ok", "not", "asked", "yes", "no", "mean", "max", "last used"];
 
-fn table(screen: &mut Screen, of_world: &OfWorld) -> Result<()> {
-    screen.line(Tone::Name, &format!("world {}", of_world.world_id))?;
+fn tools(screen: &mut Screen, tools: &[ToolUse]) -> Result<()> {
+    if tools.is_empty() {
+        return Ok(screen.line(Tone::Quiet, "no tool was called yet")?);
+    }
     let width = screen.columns().unwrap_or(usize::MAX);
     screen.line(Tone::Quiet, &line(&HEAD.map(str::to_owned), width))?;
-    for one in &of_world.tools {
+    for one in tools {
         screen.line(Tone::Plain, &line(&row(one), width))?;
     }
     Ok(())
+}
+
+/// What each column of the models' table is called.
+const MODELS: [&str; 6] = ["model calls of", "calls", "tokens in", "out", "cached", "thinking"];
+/// Who asks for what no agent asks for.
+const TITLES: &str = "titles of chats";
+
+fn models(screen: &mut Screen, usage: &[ModelUse]) -> Result<()> {
+    if usage.is_empty() {
+        return Ok(());
+    }
+    screen.line(Tone::Quiet, &model_line(&MODELS.map(str::to_owned)))?;
+    for one in usage {
+        let numbers = [
+            one.model_calls,
+            one.input_tokens,
+            one.output_tokens,
+            one.cached_input_tokens,
+            one.reasoning_tokens,
+        ];
+        let [calls, input, output, cached, thinking] = numbers.map(|number| number.to_string());
+        let agent = one.agent_id.clone().unwrap_or_else(|| TITLES.to_owned());
+        let row = [agent, calls, input, output, cached, thinking];
+        screen.line(Tone::Plain, &model_line(&row))?;
+    }
+    Ok(())
+}
+
+/// One line of the models' table, which fits eighty columns.
+fn model_line(cells: &[String; 6]) -> String {
+    let [agent, calls, input, output, cached, thinking] = cells;
+    let agent = words::cut(agent, 15);
+    format!("{agent:<16}  {calls:>5}  {input:>10}  {output:>9}  {cached:>9}  {thinking:>9}")
 }
 
 fn row(one: &ToolUse) -> [String; 11] {

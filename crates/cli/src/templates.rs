@@ -61,7 +61,7 @@ pub fn list(json: bool) -> Result<()> {
     }
     if !json {
         let text = "`agent-world world create ID --template NAME` makes one of them";
-        screen.line(Tone::Quiet, text)?;
+        screen.hint(Tone::Quiet, text)?;
     }
     Ok(())
 }

@@ -19,6 +19,14 @@ use crate::setup::{open_to_look, who};
 use crate::words;
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Make one for an admin first: from the first token on, a server answers nobody without one.
+
+Examples:
+  agent-world token create ada --role admin
+  agent-world token create pipeline --role member --expires 30d
+  agent-world token list
+  agent-world token revoke pipeline")]
 pub enum Command {
     /// Makes a token and prints it, this once
     Create(Create),
@@ -57,7 +65,7 @@ Examples:
   agent-world token create pipeline --role member --expires 30d
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:7420/api/me
 
-From the first token on, a server answers nobody without one.")]
+From the first token on, a server answers nobody without one. Make one for an admin first, or nobody can change settings over it.")]
 pub struct Create {
     /// Recorded with everything its holder posts and decides
     pub name: String,
@@ -106,6 +114,7 @@ pub async fn run(data: DataFolder, wanted: Command) -> Result<Exit> {
             };
             let issued = tokens::create(&store, asked, Timestamp::now()).await?;
             tell_of_new(&issued, wanted.json)?;
+            warn_of_no_admin(&tokens::list(&store).await?)?;
         }
         Command::List { json } => list(&tokens::list(&store).await?, json)?,
         Command::Revoke { token, json } => {
@@ -143,6 +152,17 @@ fn tell_of_new(issued: &Issued, json: bool) -> Result<()> {
     Ok(())
 }
 
+/// From the first token on nobody gets in without one: where none is an admin's, nobody changes settings over a server.
+fn warn_of_no_admin(tokens: &[Token]) -> Result<()> {
+    let now = Timestamp::now();
+    if tokens.iter().any(|token| token.role == Role::Admin && !token.is_expired(now)) {
+        return Ok(());
+    }
+    let text = "there is no token of an admin: from now on nobody can change settings over a server, on its page or with \
+                --server, and only commands on this data folder can; `agent-world token create NAME --role admin` makes one";
+    Ok(Screen::stderr().hint(Tone::Warning, text)?)
+}
+
 fn tell_of_revoked(token: &str, left: Left, json: bool) -> Result<()> {
     let mut screen = Screen::stdout();
     if json {
@@ -152,7 +172,7 @@ fn tell_of_revoked(token: &str, left: Left, json: bool) -> Result<()> {
     if left == Left::Nothing {
         let text = "that was the last token: a server now lets in everybody on this machine, who may do everything; \
                     `agent-world token create NAME --role admin` closes it again";
-        screen.line(Tone::Warning, text)?;
+        screen.hint(Tone::Warning, text)?;
     }
     Ok(())
 }
@@ -169,7 +189,7 @@ fn list(tokens: &[Token], json: bool) -> Result<()> {
     if tokens.is_empty() && !json {
         let text = "there are no tokens: a server answers this machine only, and whoever is at it may do everything; \
                     `agent-world token create NAME --role admin` makes one";
-        screen.line(Tone::Plain, text)?;
+        screen.hint(Tone::Plain, text)?;
     }
     Ok(())
 }

@@ -11,15 +11,15 @@ use serde_json::{Map, Value};
 use crate::connect::{Connection, Purpose, Whereabouts};
 use crate::exit::{Exit, Usage};
 use crate::screen::{Screen, Tone};
+use crate::table::Table;
 use crate::{place, words};
 
-/// Characters of a tool's name in the list; one of a server may be longer, and is not cut: it is there to be typed.
-const NAME: usize = 20;
-const SOURCE: usize = 14;
-/// Characters of a tool's description in the list, so that a line stays one on most terminals.
-const DESCRIPTION: usize = 42;
-
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  agent-world tool list
+  agent-world tool list -w lab --json
+  agent-world tool show shell_cmd")]
 pub enum Tool {
     /// All tools of a world. Its MCP servers are started to hear what they offer
     #[command(after_help = "\
@@ -131,9 +131,10 @@ async fn tools_of(connection: &Connection, world: Option<&str>) -> Result<(Strin
         let gives = |tool: &Value| tool.get("source_name").and_then(Value::as_str) == Some(name);
         if !tools.iter().any(gives) {
             let (id, name) = (&world.id, words::shortened(name));
-            eprintln!(
+            let text = format!(
                 "the MCP server {name} gives no tools; `agent-world mcp list -w {id} --check` says why"
             );
+            Screen::stderr().hint(Tone::Plain, &text)?;
         }
     }
     Ok((world.id, tools))
@@ -143,24 +144,26 @@ async fn list(connection: &Connection, world: Option<&str>, json: bool) -> Resul
     let (world, tools) = tools_of(connection, world).await?;
     let mut screen = Screen::stdout();
     let number = words::count(tools.len(), "tool");
+    let mut table = Table::new(["TOOL", "FROM", "ASKS", "EFFECT", "WHAT IT DOES"], 4);
     for value in tools {
         if json {
             screen.json(&value)?;
             continue;
         }
         let tool: Described = serde_json::from_value(value)?;
-        let name = &tool.name;
-        let source = words::cut(&tool.source(), SOURCE - 1);
         let asks = if tool.approval.required { "ask" } else { "allow" };
-        let (does, line) = (tool.effect(), tool.first_line());
-        let line = format!("{name:<NAME$} {source:<SOURCE$} {asks:<5}  {does:<11}  {line}");
-        screen.row(Tone::Plain, &line)?;
+        let (source, effect, does) = (tool.source(), tool.effect(), tool.first_line());
+        table.row([tool.name, source, asks.to_owned(), effect.to_owned(), does]);
+    }
+    if !table.is_empty() {
+        table.show(&mut screen)?;
     }
     if !json {
         let text = format!(
-            "{number} in world {world}; ask is what a tool declares, `agent-world policy show` what is decided"
+            "{number} in world {world}; ask is what a tool declares, `agent-world policy show -w {world}` what \
+             is decided"
         );
-        screen.line(Tone::Quiet, &text)?;
+        screen.hint(Tone::Quiet, &text)?;
     }
     Ok(())
 }
@@ -194,7 +197,10 @@ async fn show(connection: &Connection, world: Option<&str>, name: &str, json: bo
         screen.line(Tone::Plain, &format!("{what:<12}{value}"))?;
     }
     screen.line(Tone::Quiet, "arguments, as JSON Schema:")?;
-    Ok(screen.line(Tone::Plain, &format!("{:#}", tool.schema))?)
+    for line in format!("{:#}", tool.schema).lines() {
+        screen.line(Tone::Plain, &format!("  {line}"))?;
+    }
+    Ok(())
 }
 
 /// Says that a world has no such tool, and what to do.
@@ -250,7 +256,6 @@ impl Described {
     }
 
     fn first_line(&self) -> String {
-        let line = mask_text(self.description.lines().next().unwrap_or_default());
-        words::cut(&line, DESCRIPTION)
+        mask_text(self.description.lines().next().unwrap_or_default()).into_owned()
     }
 }

@@ -6,6 +6,7 @@ use agent_world_core::config::{Sandbox, SandboxMode};
 use agent_world_core::display::{compact, mask_secrets, mask_text, reveal_line};
 use serde_json::Value;
 
+use crate::screen::escape_hidden;
 pub use agent_world_terminal::permissions::{permitted, preset};
 
 /// Characters of a line that only reminds of something.
@@ -13,11 +14,12 @@ const LINE: usize = 120;
 /// Characters of a line of somebody's text: beyond that it is hardly read.
 const TEXT_LINE: usize = 500;
 
-/// A call on one line.
+/// A call on one line. What is hidden in it stands there as JSON writes it: the screen has nothing left to make visible, and
+/// escapes nothing twice.
 pub fn call(tool: &str, arguments: &Value) -> String {
     let arguments = match mask_secrets(arguments) {
         Value::String(text) => shortened(&text),
-        _ => cut(&compact(arguments), LINE),
+        masked => cut(&escape_hidden(&masked.to_string()), LINE),
     };
     format!("{tool} {arguments}")
 }
@@ -129,6 +131,14 @@ mod tests {
         let line = call("shell_cmd", &json!({"command": "a\nb", "api_key": "sk-1234567890abcdef"}));
         assert!(line.starts_with("shell_cmd {") && !line.contains('\n'), "{line}");
         assert!(!line.contains("sk-1234567890abcdef"), "{line}");
+    }
+
+    #[test]
+    fn what_is_hidden_in_a_call_is_escaped_once() {
+        let line = call("shell_cmd", &json!({"command": "a \u{202e}b\u{1b}[2J \\n"}));
+        assert_eq!(line, r#"shell_cmd {"command":"a \u202eb\u001b[2J \\n"}"#);
+        // The screen has nothing left to do.
+        assert_eq!(agent_world_core::display::reveal(&line), line);
     }
 
     #[test]

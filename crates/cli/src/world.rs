@@ -27,6 +27,13 @@ pub use show::show_grants;
 pub use update::Update;
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  agent-world world list
+  agent-world world create lab --agent ada --agent bob:openai/gpt-5
+  agent-world world create repo --template coder --directory .
+  agent-world world update lab --network off
+  agent-world world delete lab --yes")]
 pub enum World {
     /// All worlds
     #[command(after_help = "\
@@ -214,7 +221,7 @@ async fn list(connection: &Connection, json: bool) -> Result<()> {
     if table.is_empty() {
         let text = "there is no world yet; `agent-world chat` makes a demo world, \
                     `agent-world world create ID --agent ada` one of your own";
-        return Ok(screen.line(Tone::Plain, text)?);
+        return Ok(screen.hint(Tone::Plain, text)?);
     }
     Ok(table.show(&mut screen)?)
 }
@@ -269,7 +276,7 @@ fn warn_of_weak_sandbox(to: &Whereabouts, world: &Value, screen: &mut Screen) ->
     let weak = || sandbox.mode == SandboxMode::Required && !Support::detect().is_whole();
     if to.server.is_none() && weak() {
         let text = "this system cannot confine programs as required, so none will run; `agent-world doctor` says why";
-        screen.line(Tone::Warning, text)?;
+        screen.hint(Tone::Warning, text)?;
     }
     Ok(())
 }

@@ -41,6 +41,8 @@ mod doubts;
 mod finding;
 #[path = "cli/first_use.rs"]
 mod first_use;
+#[path = "cli/hints.rs"]
+mod hints;
 #[path = "cli/init.rs"]
 mod init;
 #[path = "cli/leaving.rs"]

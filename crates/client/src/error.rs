@@ -18,6 +18,11 @@ pub enum Error {
         "the answer of {place} to {request} cannot be read: {cause}; is it an agent-world server of this version?"
     )]
     Unreadable { place: String, request: String, cause: String },
+    /// A token would have gone where others can read it. Nothing was sent.
+    #[error(
+        "the token was not sent: {host} is another machine, and without https everybody on the way to it can read it"
+    )]
+    Exposed { host: String },
     /// What was to be asked can be no request.
     #[error("this cannot be asked: {0}")]
     Unaskable(String),
@@ -58,7 +63,7 @@ impl Error {
         match self {
             Self::Unreachable { .. } => true,
             Self::Refused(problem) => matches!(problem.status, 429 | 502 | 503 | 504),
-            Self::Unreadable { .. } | Self::Unaskable(_) => false,
+            Self::Unreadable { .. } | Self::Exposed { .. } | Self::Unaskable(_) => false,
         }
     }
 }

@@ -17,7 +17,7 @@ pub use client::{Client, Pages};
 pub use error::{Error, Problem};
 pub use events::{Following, Heard, Scope};
 pub use path::Path;
-pub use remote::{Remote, Token};
+pub use remote::{Remote, Token, Unencrypted};
 pub use transport::{Answer, Body, Transport};
 
 pub type Result<T> = std::result::Result<T, Error>;

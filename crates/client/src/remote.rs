@@ -1,6 +1,7 @@
 //! Reaches a server over a connection.
 //! Made by whoever knows its address. The token goes into a header that is never printed; nothing is sent through a proxy
-//! to this machine, and no redirect is followed: a token goes where it was meant to go.
+//! to this machine, and no redirect is followed: a token goes where it was meant to go, and to another machine only encrypted
+//! unless its holder says otherwise.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,11 +24,29 @@ const SILENCE: Duration = Duration::from_secs(60);
 
 /// What lets its holder use a server. Not printed, by nobody.
 #[derive(Clone, Debug)]
-pub struct Token(SecretString);
+pub struct Token {
+    text: SecretString,
+    unencrypted: Unencrypted,
+}
+
+/// Where a token may go without encryption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unencrypted {
+    /// Nobody listens on the way from this machine to itself.
+    OnlyHere,
+    /// Its holder answers for the network.
+    Anywhere,
+}
 
 impl Token {
     pub fn new(text: impl Into<String>) -> Self {
-        Self(SecretString::from(text.into()))
+        Self { text: SecretString::from(text.into()), unencrypted: Unencrypted::OnlyHere }
+    }
+
+    /// The same token, which may go elsewhere.
+    #[must_use]
+    pub fn sent(self, unencrypted: Unencrypted) -> Self {
+        Self { unencrypted, ..self }
     }
 }
 
@@ -44,13 +63,17 @@ impl Remote {
     /// asked for an address that needs one.
     ///
     /// # Errors
-    /// When the address is none.
+    /// When the address is none, or the token may not go there.
     pub fn new(
         url: &str,
         token: Option<Token>,
         trust: impl FnOnce() -> std::result::Result<ClientConfig, String>,
     ) -> Result<Self> {
         let address = Address::read(url)?;
+        let stays = token.as_ref().is_some_and(|one| one.unencrypted == Unencrypted::OnlyHere);
+        if stays && !address.is_secure && !address.is_here {
+            return Err(Error::Exposed { host: address.host });
+        }
         let config = match address.is_secure {
             true => trust().map_err(Error::Unaskable)?,
             false => no_trust().map_err(Error::Unaskable)?,
@@ -109,6 +132,7 @@ impl fmt::Debug for Remote {
 
 struct Address {
     url: String,
+    host: String,
     is_secure: bool,
     is_here: bool,
 }
@@ -138,12 +162,12 @@ impl Address {
         let is_here = host == "localhost"
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
         let url = uri.to_string().trim_end_matches('/').to_owned();
-        Ok(Self { url, is_secure, is_here })
+        Ok(Self { url, host: host.to_owned(), is_secure, is_here })
     }
 }
 
 fn bearer(token: &Token) -> Result<HeaderValue> {
-    let text = format!("Bearer {}", token.0.expose_secret());
+    let text = format!("Bearer {}", token.text.expose_secret());
     let mut value = HeaderValue::from_str(&text)
         .map_err(|_| Error::Unaskable("the token holds characters that no token has".to_owned()))?;
     value.set_sensitive(true);
@@ -202,6 +226,34 @@ mod tests {
             let error = error.unwrap_or_else(|| panic!("{text} is taken for an address"));
             assert!(error.contains("write it as"), "{error}");
             assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_token_goes_to_another_machine_only_encrypted_unless_its_holder_says_otherwise() {
+        let reached = |url: &str, token: Option<Token>| {
+            let trust = || no_trust();
+            match Remote::new(url, token, trust) {
+                Ok(_) => "reached".to_owned(),
+                Err(error) => error.to_string(),
+            }
+        };
+        let token = || Some(Token::new("aw_secret"));
+        for here in ["http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1"] {
+            assert_eq!(reached(here, token()), "reached");
+        }
+        assert_eq!(reached("https://agents.example", token()), "reached");
+        for there in
+            ["http://agents.example", "http://192.168.1.2:7420", "http://localhost.example"]
+        {
+            let told = reached(there, token());
+            assert!(
+                told.contains("the token was not sent") && !told.contains("aw_secret"),
+                "{told}"
+            );
+            assert_eq!(reached(there, None), "reached");
+            let anywhere = token().map(|token| token.sent(Unencrypted::Anywhere));
+            assert_eq!(reached(there, anywhere), "reached");
         }
     }
 

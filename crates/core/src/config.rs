@@ -100,6 +100,7 @@ pub struct Agent {
     /// `["*"]` for every tool of the world, or names.
     #[serde(default = "all_tools")]
     pub tools: Vec<String>,
+    /// An answer that mentions nobody goes back to the agent it answers.
     #[serde(default = "default_true")]
     pub auto_reply: bool,
     #[serde(default = "default_true")]

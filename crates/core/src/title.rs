@@ -20,7 +20,8 @@ const PUNCTUATION: &[char] =
 /// Makes a title of a model's proposal. None when it is no title of at least three words.
 pub fn clean(proposal: &str) -> Option<String> {
     // A code fence or a lone `Title:` may come before the title.
-    let words = proposal.lines().map(title_words).find(|words| !words.is_empty())?;
+    let lines = proposal.lines().filter(|line| !is_fence(line));
+    let words = lines.map(title_words).find(|words| !words.is_empty())?;
     let words = cut(words);
     let enough = words.len() >= FEWEST_WORDS || is_unspaced_title(&words);
     enough.then(|| words.join(" "))
@@ -51,6 +52,12 @@ fn title_words(line: &str) -> Vec<String> {
     let line = trim(&line);
     let line = trim(without_label(line));
     line.split_whitespace().filter(|word| has_content(word)).map(str::to_owned).collect()
+}
+
+/// Whether a line only begins or ends code, with at most the name of a language.
+fn is_fence(line: &str) -> bool {
+    let language = line.trim().strip_prefix("```");
+    language.is_some_and(|name| !name.contains('`') && !name.trim().contains(' '))
 }
 
 fn without_label(line: &str) -> &str {
@@ -133,6 +140,8 @@ mod tests {
             ("\"Title: List Project Files\"", "List Project Files"),
             ("Title:\nList Project Files", "List Project Files"),
             ("```\nList Project Files\n```", "List Project Files"),
+            ("```text\nList Project Files\n```", "List Project Files"),
+            ("```List Project Files```", "List Project Files"),
             ("- List \t Project\u{a0}Files ...", "List Project Files"),
             ("List\u{202e} Pro\u{200b}ject \u{1b}Files", "List Project Files"),
             ("One two, three, four, five, six, seven", "One two, three, four, five, six"),

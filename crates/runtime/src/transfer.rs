@@ -122,7 +122,8 @@ impl Engine {
         by: &str,
     ) -> Result<Imported, ImportError> {
         let world = self.create_world(world, by).await?;
-        Ok(Imported { world, chats: 1, events: 1, stopped: Vec::new(), missing_secrets })
+        // The first chat of a new world did not come along.
+        Ok(Imported { world, chats: 0, events: 0, stopped: Vec::new(), missing_secrets })
     }
 }
 
@@ -132,6 +133,25 @@ pub fn switch_servers_off(world: &mut World) {
         server.disabled = true;
         server.trusted = false;
     }
+}
+
+/// Switches off the MCP servers of a world that are not those it has at present, and takes back that somebody vouched for
+/// them. One that is the same program, or at the same address, stays as far as it is: files can switch it off, and cannot
+/// switch it on. Says which would have started.
+pub fn switch_strangers_off(world: &mut World, present: &World) -> Vec<String> {
+    let mut strangers = Vec::new();
+    for (name, server) in &mut world.mcp_servers {
+        let wanted_on = !server.disabled;
+        let known = present.mcp_servers.get(name);
+        let known = known
+            .filter(|known| known.transport == server.transport && known.extra == server.extra);
+        server.disabled |= known.is_none_or(|known| known.disabled);
+        server.trusted &= known.is_some_and(|known| known.trusted);
+        if wanted_on && server.disabled {
+            strangers.push(name.clone());
+        }
+    }
+    strangers
 }
 
 /// Takes the folder that a world has anyway out of its settings.

@@ -28,7 +28,7 @@ pub(crate) use chat::{Activity, Chat, ForkPoint, NewChat, OfAgent, Rename, Stand
 pub(crate) use client_tool::{ClientTool, ClientTools};
 pub(crate) use decision::{Decide, OriginalCall, Reach, Settled, ToolResult, Verdict, Wish};
 pub(crate) use grant::Grant;
-pub(crate) use mcp_server::{AddedServers, McpServer, McpServersInput};
+pub(crate) use mcp_server::{AddedServers, McpServer, McpServerSwitch, McpServersInput};
 pub(crate) use message::Message;
 pub(crate) use model::Model;
 pub(crate) use page::{BYTES, MOST, Page, Paging, STEP, limit, size};

@@ -9,6 +9,7 @@ mod edit;
 mod form;
 mod input;
 mod prompt;
+pub mod risks;
 pub mod rules;
 mod window;
 

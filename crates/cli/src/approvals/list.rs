@@ -119,7 +119,7 @@ impl Watching {
                     words::count(number, "approval")
                 ),
             };
-            self.screen.line(Tone::Quiet, &text)?;
+            self.screen.hint(Tone::Quiet, &text)?;
         }
         Ok(())
     }

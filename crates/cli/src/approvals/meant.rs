@@ -72,7 +72,12 @@ async fn is_wanted(waiting: &[Approval], verb: &str) -> Result<bool> {
         let text = format!("{}  {}", request.id, phrases::wish(request));
         screen.line(Tone::Question, &text)?;
     }
-    screen.prompt(Tone::Name, &format!("{verb} {number}? [y/N] "))?;
+    confirmed(&mut screen, &format!("{verb} {number}? [y/N] ")).await
+}
+
+/// Asks a person at the terminal. Only a plain yes is one.
+pub async fn confirmed(screen: &mut Screen, question: &str) -> Result<bool> {
+    screen.prompt(Tone::Name, question)?;
     let answer = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         io::stdin().read_line(&mut line).map(|_| line)

@@ -4,7 +4,7 @@
 use std::io;
 
 use agent_world_client::wire::{Approval, Reach, Role};
-use agent_world_terminal::deciding::{beside_diff, rules};
+use agent_world_terminal::deciding::{beside_diff, risks, rules};
 use serde_json::Value;
 
 use crate::screen::{Screen, Tone};
@@ -50,13 +50,22 @@ pub fn present(screen: &mut Screen, approval: &Approval, listing: Listing) -> io
     let shown = beside_diff(approval);
     let shown = shown.as_deref().unwrap_or(&approval.shown);
     screen.shown(Tone::Plain, &format!("  {} {shown}", approval.tool))?;
+    if let Some(risk) = risks::of_call(approval) {
+        screen.line(Tone::Warning, &format!("  {}", words::unbroken(&risk)))?;
+    }
     for line in approval.preview.iter().flat_map(|preview| preview.lines()) {
         screen.shown(Tone::Plain, &format!("  {line}"))?;
     }
     let directory = approval.working_directory.as_deref();
     for (name, value) in facts(approval) {
-        if name != "directory" || directory != Some(value) {
-            screen.line(Tone::Quiet, &format!("  {name}: {}", words::unbroken(value)))?;
+        if name == "directory" && directory == Some(value) {
+            continue;
+        }
+        let risk = (name == "sandbox").then(|| risks::of_sandbox(value)).flatten();
+        let tone = if risk.is_some() { Tone::Warning } else { Tone::Quiet };
+        screen.line(tone, &format!("  {name}: {}", words::unbroken(value)))?;
+        if let Some(risk) = risk {
+            screen.line(Tone::Warning, &format!("  {risk}"))?;
         }
     }
     if let Some(directory) = directory {

@@ -4,9 +4,9 @@
 use agent_world_tools::sandbox::Support;
 use anyhow::{Context as _, Result};
 
-use super::Findings;
+use super::{Findings, Reader};
 use crate::data::DataFolder;
-use crate::setup;
+use crate::{setup, words};
 
 /// Trying takes a moment and a process, so it is done once for everything that needs to know.
 pub async fn detect() -> Result<Support> {
@@ -66,6 +66,10 @@ pub fn tools(data: &DataFolder) -> Findings {
     let mut findings = Findings::about("tools");
     let tools = setup::tools(data, &data.running());
     let names: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
-    findings.ok(format!("built in: {}; `agent-world tool list` says more", names.join(", ")));
+    let number = words::count(names.len(), "tool");
+    findings.ok(format!("{number} built in; `agent-world tool list` describes them"));
+    findings.only_for(Reader::Person);
+    findings.ok(format!("built in: {}", names.join(", ")));
+    findings.only_for(Reader::Program);
     findings
 }

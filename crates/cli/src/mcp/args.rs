@@ -6,6 +6,13 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  agent-world mcp add time -- uvx mcp-server-time
+  agent-world mcp list --check
+  agent-world mcp import .mcp.json -w lab
+  agent-world mcp disable time
+  agent-world mcp remove time")]
 pub enum Mcp {
     /// The servers of a world
     #[command(after_help = "\
@@ -38,6 +45,18 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Lets a server start that is switched off, such as one that came with an imported world
+    #[command(after_help = "\
+A server is a program of its own and runs with your rights: look at it first, with `agent-world mcp list`.
+
+Examples:
+  agent-world mcp enable time -w lab")]
+    Enable(Switched),
+    /// Switches a server off: it is not started, and its tools are gone until it is switched on
+    #[command(after_help = "\
+Examples:
+  agent-world mcp disable time -w lab")]
+    Disable(Switched),
     /// Takes a server out of a world
     #[command(
         visible_alias = "delete",
@@ -52,6 +71,17 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Which server is switched on or off.
+#[derive(Debug, Args)]
+pub struct Switched {
+    pub name: String,
+    /// The world; otherwise `demo`, or the only one there is
+    #[arg(short, long)]
+    pub world: Option<String>,
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

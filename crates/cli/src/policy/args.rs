@@ -10,6 +10,12 @@ use crate::args::parse_json;
 use crate::bounds::NamedPreset;
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  agent-world policy show
+  agent-world policy test -- git push
+  agent-world policy set rules.json --dry-run
+  agent-world policy diff rules.json")]
 pub enum Policy {
     /// Every world's preset, and how many rules it has
     #[command(after_help = "\

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Approve;
 use super::errand::Errand;
+use crate::again;
 use crate::exit::Exit;
 use crate::phrases;
 use crate::screen::Tone;
@@ -37,7 +38,7 @@ impl Conclusion {
         for id in &errand.denied {
             let text =
                 format!("{id} was denied because {why}; see --approve, or use `agent-world chat`");
-            lines.push((Tone::Warning, text));
+            lines.push((Tone::Warning, again::typed(&text).into_owned()));
         }
         for call in &errand.interrupted {
             let text = format!(
@@ -113,9 +114,10 @@ fn next_steps(errand: &Errand) -> String {
         Some(_) => ", then `agent-world resume`",
         None => "",
     };
-    format!(
+    let text = format!(
         "decide with `agent-world approvals approve ID` or `deny ID`{resume}; \
          or go on with `agent-world chat -w {} -c {}`",
         errand.world, errand.chat
-    )
+    );
+    again::typed(&text).into_owned()
 }

@@ -3,6 +3,7 @@
 
 use agent_world_client::wire::Activity;
 
+use crate::again;
 use crate::connect::Connection;
 use crate::phrases;
 
@@ -26,10 +27,13 @@ pub fn words(
 ) -> String {
     match stage {
         Stage::Unsent => UNSENT.to_owned(),
-        Stage::Posting => format!(
-            "left while the message was being posted; whether it was accepted is not known: \
-             `agent-world chat show {chat}` tells"
-        ),
+        Stage::Posting => {
+            let text = format!("`agent-world chat show {chat}` tells");
+            format!(
+                "left while the message was being posted; whether it was accepted is not known: {}",
+                again::typed(&text)
+            )
+        }
         Stage::Posted => {
             let doing = match activity.filter(|activity| activity.is_busy()) {
                 Some(activity) => format!(" ({})", phrases::activity(activity)),
@@ -47,7 +51,7 @@ pub fn words(
 fn goes_on(connection: &Connection) -> String {
     match connection.session() {
         Some(session) if session.is_visitor() => "the process that works on the store".to_owned(),
-        Some(_) => "`agent-world resume`".to_owned(),
+        Some(_) => again::typed("`agent-world resume`").into_owned(),
         None => connection.client.place(),
     }
 }

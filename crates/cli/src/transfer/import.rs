@@ -40,8 +40,9 @@ pub struct Import {
     /// The world that gets the MCP servers of a file; otherwise `demo`, or the only one there is
     #[arg(short, long, conflicts_with = "name")]
     pub world: Option<String>,
-    /// Lets the world's MCP servers start, as the file says; otherwise they come switched off: they are programs
-    #[arg(long, conflicts_with = "update")]
+    /// Lets the MCP servers of the file start, as it says; otherwise those that are new or changed come switched off: they
+    /// are programs
+    #[arg(long)]
     pub trust: bool,
     /// Changes the settings of a world that exists, from a folder; permissions given with always are kept
     #[arg(long)]
@@ -73,6 +74,9 @@ struct Imported {
 pub struct Changed {
     pub id: String,
     pub changes: Vec<String>,
+    /// Servers that do not start, although the files let them.
+    #[serde(default)]
+    pub switched_off: Vec<String>,
 }
 
 pub async fn run(to: Whereabouts, wanted: Import) -> Result<Exit> {
@@ -188,7 +192,7 @@ async fn update(connection: &Connection, wanted: &Import, files: &Files) -> Resu
         screen.json(&value)?;
         return Ok(Exit::Done);
     }
-    let Changed { id, changes } = serde_json::from_value(value)?;
+    let Changed { id, changes, switched_off } = serde_json::from_value(value)?;
     for change in &changes {
         screen.line(Tone::Plain, &format!("  {}", words::unbroken(change)))?;
     }
@@ -201,6 +205,7 @@ async fn update(connection: &Connection, wanted: &Import, files: &Files) -> Resu
         (false, false) => format!("changed world {id}: {number}"),
     };
     screen.line(Tone::Plain, &text)?;
+    tell_switched_off(&mut screen, &id, &switched_off)?;
     Ok(Exit::Done)
 }
 
@@ -213,6 +218,7 @@ pub async fn changed(
 ) -> Result<Value> {
     let path = place::path(&id_of(wanted, files)?).then("folder");
     let path = path.maybe("dry_run", dry.then_some("true"));
+    let path = path.maybe("trust", wanted.trust.then_some("true"));
     let answer = connection.client.put(path, &json!({ "files": files })).await;
     answer.map_err(|error| refused(&wanted.from, error))
 }
@@ -238,16 +244,22 @@ pub fn id_of(wanted: &Import, files: &Files) -> Result<String> {
 
 fn tell(to: &Whereabouts, imported: &Imported, world: &wire::World) -> Result<()> {
     let mut screen = Screen::stdout();
-    let chats = words::count(imported.chats, "chat");
-    screen.line(Tone::Plain, &format!("imported world {} with {chats}", imported.id))?;
+    let id = &imported.id;
+    let text = match imported.chats {
+        0 => format!("imported world {id}: settings only, no chats came along"),
+        number => format!("imported world {id} with {}", words::count(number, "chat")),
+    };
+    screen.line(Tone::Plain, &text)?;
     for chat in &imported.stopped {
         screen.line(Tone::Plain, &format!("what was under way in chat {chat} was stopped"))?;
     }
     if imported.granted_rules > 0 {
         let rules = words::count(imported.granted_rules, "permission");
-        let text =
-            format!("{rules} given with always came along; `agent-world policy show` lists them");
-        screen.line(Tone::Plain, &text)?;
+        let text = format!(
+            "{rules} given with always came along; `agent-world policy show -w {}` lists them",
+            imported.id
+        );
+        screen.hint(Tone::Plain, &text)?;
     }
     tell_servers(&mut screen, imported, world)?;
     tell_missing(&mut screen, &imported.missing_secrets)?;
@@ -255,9 +267,11 @@ fn tell(to: &Whereabouts, imported: &Imported, world: &wire::World) -> Result<()
         // Whether it is there can be seen only on the machine itself.
         Some(folder) if to.server.is_none() && !Path::new(folder).is_dir() => {
             let text = format!(
-                "its tools work in {folder}, which is not there; make it, or name another with `agent-world world update`"
+                "its tools work in {folder}, which is not there; make it, or name another with \
+                 `agent-world world update {} --directory DIR`",
+                imported.id
             );
-            Ok(screen.line(Tone::Warning, &words::unbroken(&text))?)
+            Ok(screen.hint(Tone::Warning, &words::unbroken(&text))?)
         }
         _ => Ok(()),
     }
@@ -271,14 +285,20 @@ fn tell_servers(screen: &mut Screen, imported: &Imported, world: &wire::World) -
     }
     let servers = world.more.get("mcp_servers").and_then(Value::as_object).into_iter().flatten();
     let is_off = |server: &Value| server.get("disabled") == Some(&Value::Bool(true));
-    let off: Vec<&str> =
-        servers.filter(|(_, server)| is_off(server)).map(|(name, _)| name.as_str()).collect();
-    if !off.is_empty() {
-        let text = format!(
-            "MCP servers that came switched off: {}; `--trust` lets them start as the file says",
-            off.join(", ")
-        );
-        screen.line(Tone::Warning, &words::unbroken(&text))?;
+    let off: Vec<String> =
+        servers.filter(|(_, server)| is_off(server)).map(|(name, _)| name.clone()).collect();
+    tell_switched_off(screen, &imported.id, &off)
+}
+
+/// Which programs nobody let start, and how that is done.
+fn tell_switched_off(screen: &mut Screen, world: &str, off: &[String]) -> Result<()> {
+    if off.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let text = format!(
+        "MCP servers that are switched off: {}; they are programs, look at them with `agent-world mcp list -w {world}` \
+         and let one start with `agent-world mcp enable NAME -w {world}`; --trust lets them start as the file says",
+        off.join(", ")
+    );
+    Ok(screen.hint(Tone::Warning, &words::unbroken(&text))?)
 }

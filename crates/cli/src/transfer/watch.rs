@@ -82,7 +82,7 @@ impl Watch<'_> {
             refuse_programs(&self.wanted.from, &serde_json::from_value(value)?)?;
         }
         let value = changed(self.connection, self.wanted, files, false).await?;
-        let Changed { id, changes } = serde_json::from_value(value.clone())?;
+        let Changed { id, changes, .. } = serde_json::from_value(value.clone())?;
         if self.wanted.json {
             return if changes.is_empty() { Ok(()) } else { Ok(self.screen.json(&value)?) };
         }
@@ -137,7 +137,8 @@ fn refuse_programs(from: &Path, changed: &Changed) -> Result<()> {
         None => Ok(()),
         Some(line) => Err(anyhow!(
             "the folder changes what agents may do or what is run for them ({line}); look at it, then take it over with \
-             `agent-world import {} --update`, or follow the folder with --trust",
+             `agent-world import {} --update`, with --trust if its MCP servers shall start, or follow the folder with \
+             --trust",
             from.display()
         )),
     }

@@ -90,7 +90,7 @@ pub async fn run(connection: &Connection, to: &Whereabouts, wanted: Create) -> R
         return Ok(screen.json(&made)?);
     }
     let text = format!("created world {id}; `agent-world chat -w {id}` opens it");
-    screen.line(Tone::Plain, &text)?;
+    screen.hint(Tone::Plain, &text)?;
     if template.is_some() {
         tell_agents(&mut screen, &made)?;
         tell_model(&mut screen, &id, &model, &chosen)?;
@@ -101,7 +101,7 @@ pub async fn run(connection: &Connection, to: &Whereabouts, wanted: Create) -> R
         let text = format!(
             "it has no agents, so nobody will answer; `agent-world agent create ada -w {id}` gives it one"
         );
-        screen.line(Tone::Warning, &text)?;
+        screen.hint(Tone::Warning, &text)?;
     }
     Ok(())
 }
@@ -179,14 +179,14 @@ fn tell_model(screen: &mut Screen, id: &str, model: &str, chosen: &Chosen) -> Re
             let text = format!(
                 "they use {model}, as {vendor} has a key; `agent-world world update {id} --model ...` changes that"
             );
-            screen.line(Tone::Plain, &text)?;
+            screen.hint(Tone::Plain, &text)?;
         }
         Chosen::Demo => {
             let text = format!(
                 "they use the built-in demo model, as no other was named and no key was found; set one up with \
                  `agent-world init`, then `agent-world world update {id} --model VENDOR/MODEL`"
             );
-            screen.line(Tone::Warning, &text)?;
+            screen.hint(Tone::Warning, &text)?;
         }
     }
     Ok(())

@@ -88,6 +88,7 @@ const TOUR: &[Stop] = &[
     stop("POST /api/worlds/{world}/mcp-servers", 201)
         .sends(r#"{"mcpServers": {"one": {"command": "agent-world-no-such-server"}, "two": {"command": "agent-world-no-such-server"}}}"#),
     stop("GET /api/worlds/{world}/mcp-servers/{server}", 200),
+    stop("PATCH /api/worlds/{world}/mcp-servers/{server}", 200).sends(r#"{"disabled": false}"#),
     stop("POST /api/worlds/{world}/mcp-servers/{server}/restart", 202),
     stop("DELETE /api/worlds/{world}/mcp-servers/{server}", 204),
     stop("DELETE /api/worlds/{world}/mcp-servers", 204).with("?name=two"),

@@ -1,6 +1,7 @@
 //! Tests of decisions made by another process than the one that works, most while nothing runs at all.
 
 use crate::home::Home;
+use crate::pty::Pty;
 
 const APPEND: &str = "run sh -c 'echo x >> ran'";
 
@@ -254,6 +255,43 @@ fn a_permission_that_lasts_says_how_it_is_taken_back() {
     }
     let help = home.run(&["approvals", "approve", "--help"]).succeeded();
     help.says("holds for the whole tool").says("with any arguments").says("approvals revoke");
+}
+
+#[test]
+fn whoever_permits_a_whole_tool_says_so_or_is_asked() {
+    let home = Home::new();
+    let id = home.leave_waiting("run touch one").remove(0);
+    let wide = ["approvals", "approve", &id, "--scope", "always"];
+    let mut asked = Pty::start(&home, &wide, 120, 24);
+    asked.wait_for("this lets every later call of shell_cmd by ada run in all chats of world demo");
+    asked.wait_for("--match 1 ");
+    asked.wait_for("every call of the whole tool? [y/N]");
+    asked.keys("\r");
+    asked.wait_for("nothing was decided");
+    asked.ends(0);
+    assert_eq!(home.waiting(), [id.as_str()]);
+    // A script cannot be asked, and is told.
+    let told = home.run(&wide).succeeded().says("holds for every call of shell_cmd by ada");
+    told.warns("with any arguments").warns("--match N").warns("--whole-tool");
+    let id = home.leave_waiting("@bob run touch two").remove(0);
+    let said = home.run(&[&wide[..2], &[&id, "--scope", "session", "--whole-tool"]].concat());
+    let said = said.succeeded().says("holds for every call of shell_cmd by bob");
+    assert!(!said.err.contains("--whole-tool"), "{}", said.err);
+    let once = home.run(&[&wide[..2], &[&id, "--whole-tool"]].concat());
+    once.with_code(2).warns("--scope session or --scope always");
+}
+
+#[test]
+fn a_call_that_can_destroy_something_is_shown_with_that() {
+    let home = Home::new();
+    let id = home.leave_waiting("run rm old.txt").remove(0);
+    let shown = home.run(&["approvals", "show", &id]).succeeded();
+    shown.says("  ! rm can destroy what is there\n");
+    home.run(&["approvals", "deny", &id]).succeeded();
+    home.run(&["world", "update", "demo", "--sandbox", "off"]).succeeded();
+    let id = home.leave_waiting("run touch made").remove(0);
+    let shown = home.run(&["approvals", "show", &id]).succeeded().does_not_say("can destroy");
+    shown.says("  ! nothing keeps it from other files or the network\n");
 }
 
 #[test]

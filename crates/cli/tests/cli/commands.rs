@@ -222,6 +222,10 @@ fn servers() {
         ];
         let after = [
             &["mcp", "list", "--check"][..],
+            &["mcp", "disable", "tiny"],
+            &["mcp", "disable", "tiny"],
+            &["mcp", "enable", "tiny"],
+            &["mcp", "enable", "none"],
             &["mcp", "remove", "hub"],
             &["mcp", "remove", "hub"],
             &["mcp", "add", "gone", "--", "/no/such/program"],

@@ -32,7 +32,7 @@ fn a_new_machine_is_told_of_and_nothing_is_made() {
     let told = home.run_where(NO_KEYS, &["doctor"]).succeeded();
     let told = told.says("is made at the first use").says("landlock").says("bubblewrap");
     let told = told.says("without a key: anthropic, azure, deepseek, ").says("demo needs nothing");
-    told.says("built in: ").says("there is no world yet").does_not_say("problem");
+    told.says("tools built in; ").says("there is no world yet").does_not_say("problem");
     assert!(!home.path().exists(), "a look makes nothing");
 }
 

@@ -88,7 +88,8 @@ fn while_the_message_is_on_its_way_nobody_knows() {
     until("the message", || held.load(Ordering::SeqCst));
     send.signal("INT");
     let ended = send.wait().with_code(1).says_nothing();
-    ended.warns("whether it was accepted is not known").warns("`agent-world chat show chat_");
+    let next = format!("`agent-world --server {url} chat show chat_");
+    ended.warns("whether it was accepted is not known").warns(&next);
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn the_key_of_a_server_goes_to_no_other_whatever_a_folder_says() {
     {
         fs::write(&file, settings).unwrap();
         match world {
-            "lab" => home.run(&["import", path, "--update"]).succeeded(),
+            "lab" => home.run(&["import", path, "--update", "--trust"]).succeeded(),
             world => home.run(&["import", path, "--as", world, "--trust"]).succeeded(),
         };
         let checked = home.run(&["mcp", "list", "-w", world, "--check"]).with_code(1);

@@ -6,6 +6,18 @@ use std::net::TcpStream;
 use crate::home::{Home, Running, until};
 
 #[test]
+fn where_no_token_is_an_admins_it_is_said_that_nobody_can_change_settings() {
+    let home = Home::new();
+    let made = home.run(&["token", "create", "maria", "--role", "viewer"]).succeeded();
+    let made = made.warns("there is no token of an admin").warns("token create NAME --role admin");
+    assert!(made.out.starts_with("awt_") && made.out.lines().count() == 1, "{made:?}");
+    for (name, role) in [("ada", "admin"), ("ci", "member")] {
+        let made = home.run(&["token", "create", name, "--role", role]).succeeded();
+        assert!(!made.err.contains("no token of an admin"), "{made:?}");
+    }
+}
+
+#[test]
 fn a_token_is_shown_once_listed_without_its_text_and_revoked() {
     let home = Home::new();
     home.run(&["token", "list"]).succeeded().says("there are no tokens");

@@ -14,7 +14,9 @@ fn tools_are_listed_with_what_they_say_about_themselves() {
     ] {
         assert!(says.iter().all(|says| line(name).contains(says)), "{}", line(name));
     }
-    assert!(listed.out.lines().all(|line| line.chars().count() <= 100), "{}", listed.out);
+    // What is piped is whole.
+    assert!(line("read_file").ends_with("Very long lines are cut, and say so."), "{}", listed.out);
+    assert!(!listed.out.contains('…'), "{}", listed.out);
     let json = home.run(&["tool", "list", "-w", "demo", "--json"]).succeeded().json();
     let shell = json.iter().find(|tool| tool["name"] == "shell_cmd").unwrap();
     assert_eq!((&shell["source"], &shell["destructive"]), (&"built_in".into(), &true.into()));
@@ -26,7 +28,10 @@ fn tools_are_listed_with_what_they_say_about_themselves() {
 fn everything_about_one_tool_is_shown() {
     let home = Home::new();
     let shown = home.run(&["tool", "show", "read_file"]).succeeded();
-    shown.says("offered to  ada, bob").says("effect      read-only").says("\"path\": {");
+    let shown =
+        shown.says("offered to  ada, bob").says("effect      read-only").says("\"path\": {");
+    let (_, schema) = shown.out.split_once("arguments, as JSON Schema:\n").unwrap();
+    assert!(schema.starts_with("  {\n    \"type\": ") && schema.ends_with("\n  }\n"), "{schema}");
     let json = home.run(&["tool", "show", "read_file", "--json"]).succeeded().json();
     assert_eq!(json[0]["schema"]["type"], "object");
     assert_eq!(json[0]["offered_to"], serde_json::json!(["ada", "bob"]));

@@ -97,6 +97,47 @@ fn settings_are_edited_in_a_folder_and_taken_over() {
 }
 
 #[test]
+fn programs_that_a_folder_brings_or_changes_start_only_where_somebody_trusts_it() {
+    let home = Home::new();
+    home.run(&["world", "create", "lab", "--agent", "ada"]).succeeded();
+    home.run(&["mcp", "add", "old", "-w", "lab", "--trusted", "--", "/no/old"]).succeeded();
+    let path = home.write("x", "");
+    let folder = Path::new(&path).with_file_name("lab");
+    let (file, folder) = (folder.join("world.toml"), folder.to_str().unwrap());
+    home.run(&["export", "lab", "--folder", "--out", folder]).succeeded();
+    let servers = || {
+        let world = home.run(&["world", "show", "lab", "--json"]).succeeded().json().remove(0);
+        let server = |name: &str| {
+            let server = &world["mcp_servers"][name];
+            (server["disabled"] == true, server["trusted"] == true)
+        };
+        (server("old"), server("new"))
+    };
+    let text = fs::read_to_string(&file).unwrap();
+    let new = "\n[mcp_servers.new]\ncommand = \"/no/new\"\ntrusted = true\n";
+    fs::write(&file, format!("{text}{new}")).unwrap();
+    let update = ["import", folder, "--update"];
+    let dry = home.run(&["import", folder, "--update", "--dry-run"]).succeeded();
+    dry.says("mcp_servers.new: added").says("switched off: new;");
+    let told = home.run(&update).succeeded().says("mcp_servers.new: added");
+    told.says("MCP servers that are switched off: new;").says("mcp enable NAME -w lab");
+    assert_eq!(servers(), ((false, true), (true, false)));
+    // Said again, it is no more than before.
+    home.run(&update).succeeded().says("nothing was changed").says("switched off: new;");
+    assert_eq!(servers(), ((false, true), (true, false)));
+    let trusted = ["import", folder, "--update", "--trust"];
+    home.run(&trusted).succeeded().does_not_say("switched off: new");
+    assert_eq!(servers(), ((false, true), (false, true)));
+    // Another program under a name that is trusted.
+    let text = fs::read_to_string(&file).unwrap().replace("/no/old", "/no/other");
+    fs::write(&file, text).unwrap();
+    home.run(&update).succeeded().says("MCP servers that are switched off: old;");
+    assert_eq!(servers(), ((true, false), (false, true)));
+    home.run(&["mcp", "enable", "old", "-w", "lab"]).succeeded().says("old is switched on");
+    assert_eq!(servers().0, (false, false));
+}
+
+#[test]
 fn what_is_shown_at_a_terminal_is_made_visible_and_what_is_piped_is_exact() {
     let home = Home::new();
     home.run(&["send", "hello \u{202e}dlrow"]).succeeded();

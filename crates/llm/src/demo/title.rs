@@ -19,11 +19,10 @@ pub fn from_opening(input: &[Arc<Item>]) -> String {
     let opening = opening.unwrap_or_default();
     // The first answer follows the first message behind an empty line.
     let first = opening.trim().split("\n\n").next().unwrap_or_default();
-    let words: Vec<String> = first
-        .lines()
+    let words: Vec<String> = spoken(first)
         .flat_map(|line| without_mentions(line).split_whitespace())
-        .filter(|word| !word.contains(['<', '>']))
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .filter(|word| !word.contains(['<', '>', '\\']))
+        .map(plain)
         .filter(|word| !word.is_empty() && word.chars().count() <= LONGEST_WORD)
         .take(MOST_WORDS)
         .map(str::to_owned)
@@ -33,6 +32,28 @@ pub fn from_opening(input: &[Arc<Item>]) -> String {
         count if count < FEWEST_WORDS => format!("Chat about {}", words.join(" ")),
         _ => capitalised(&words.join(" ")),
     }
+}
+
+/// The lines of a text without what is no language: code between fences, and JSON behind a word.
+fn spoken(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter_map(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        let words = line.split('{').next().unwrap_or_default();
+        (!is_fence && !is_code).then_some(words)
+    })
+}
+
+/// A word without what stands around it. An option or a path keeps what it begins with.
+fn plain(word: &str) -> &str {
+    let is_around = |c: char| !c.is_alphanumeric();
+    let bare = word.trim_matches(is_around);
+    let kept = ["--", "-", "/", "./", "~/"].into_iter().find_map(|start| {
+        let rest = word.strip_prefix(start)?;
+        rest.starts_with(char::is_alphanumeric).then(|| word.trim_end_matches(is_around))
+    });
+    kept.unwrap_or(bare)
 }
 
 fn capitalised(text: &str) -> String {
@@ -53,6 +74,14 @@ mod tests {
             ("@ada, what time is it in the big city?\n\nI read it", "What time is it in the"),
             ("hello\n\nHello! Say `help`", "Chat about hello"),
             ("run ls\n\n...", "Chat about run ls"),
+            ("run ls -la\n\n...", "Run ls -la"),
+            ("run cat ./notes.md /etc/hosts", "Run cat ./notes.md /etc/hosts"),
+            (
+                "call shell_cmd {\"command\": \"sh\", \"parameters\": []}",
+                "Chat about call shell_cmd",
+            ),
+            ("run printf \"a\\nb \\u{202e}\"", "Chat about run printf"),
+            ("```rust\nfn main() {}\n```\nwhat does this do?", "What does this do"),
             ("", "A new conversation"),
             ("🙂 <world>STOP</world>", "A new conversation"),
         ] {

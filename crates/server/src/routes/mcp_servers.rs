@@ -22,12 +22,12 @@ use crate::app::App;
 use crate::extract::{Body, Path, Query};
 use crate::problem::Problem;
 use crate::secrets::{self, Folder};
-use crate::wire::{AddedServers, McpServer, McpServersInput, Page, Paging};
+use crate::wire::{AddedServers, McpServer, McpServerSwitch, McpServersInput, Page, Paging};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(list_mcp_servers, add_mcp_servers, remove_mcp_server))
-        .routes(routes!(get_mcp_server, delete_mcp_server))
+        .routes(routes!(get_mcp_server, switch_mcp_server, delete_mcp_server))
         .routes(routes!(restart_mcp_server))
 }
 
@@ -198,6 +198,42 @@ async fn get_mcp_server(
     Ok((place::tag(&world), Json(server)).into_response())
 }
 
+/// Switches a server on or off.
+///
+/// Its keys stay where they are, and so does everything else that is known of it.
+#[utoipa::path(
+    patch, path = "/api/worlds/{world}/mcp-servers/{server}", tag = "mcp servers", security(("bearer" = ["admin"])),
+    params(
+        ("world" = String, Path, description = "The world's id"),
+        ("server" = String, Path, description = "The server's name"),
+        ("If-Match" = Option<String>, Header, description = "The version of the world the change was made for"),
+    ),
+    request_body = McpServerSwitch,
+    responses(
+        (status = 200, body = McpServer, headers(("ETag" = String, description = "The version of the world's settings"))),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The settings have changed since", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn switch_mcp_server(
+    State(app): State<Arc<App>>,
+    Admin(who): Admin,
+    Path((id, name)): Path<(String, String)>,
+    wanted: Wanted,
+    Body(McpServerSwitch { disabled }): Body<McpServerSwitch>,
+) -> Result<Response, Problem> {
+    let part = WorldPart { entity: "mcp_server", action: "updated", id: &name };
+    let changed = place::change(&app, &id, &wanted, part, &who.name, |world| {
+        find(world, &name)?;
+        let server = world.mcp_servers.get_mut(&name);
+        server.into_iter().for_each(|server| server.disabled = disabled);
+        Ok(())
+    });
+    let Changed { after: world, .. } = changed.await?;
+    let server = described(&name, find(&world, &name)?, &health(&app, &world))?;
+    Ok((place::tag(&world), Json(server)).into_response())
+}
+
 /// Takes a server out of a world.
 #[utoipa::path(
     delete, path = "/api/worlds/{world}/mcp-servers/{server}", tag = "mcp servers", security(("bearer" = ["admin"])),
@@ -247,7 +283,7 @@ async fn restart_mcp_server(
     };
     if server.disabled {
         let detail =
-            format!("MCP server {name} is switched off; send it with `disabled: false` first");
+            format!("MCP server {name} is switched off; switch it on with `disabled: false` first");
         return Err(Problem::conflict("mcp_server_disabled", detail));
     }
     // Whoever runs it may not have been asked for its tools yet.

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use agent_world_core::Timestamp;
 use agent_world_core::config::World;
 use agent_world_core::ids::WorldId;
-use agent_world_runtime::transfer::{ImportError, differences, keep_literals, read_folder};
+use agent_world_runtime::transfer::{
+    ImportError, differences, keep_literals, read_folder, switch_strangers_off,
+};
 use agent_world_runtime::{Error, WorldPart, store};
 use axum::Json;
 use axum::extract::State;
@@ -22,7 +24,8 @@ use crate::problem::Problem;
 /// Replaces the settings of a world by those that files say, as an export with `form=folder` gives them.
 ///
 /// Permissions given with `always` stay, and so do keys that the files only name. `changes` has a line for each setting
-/// that differs; with `dry_run` nothing is written.
+/// that differs; with `dry_run` nothing is written. MCP servers that are new or changed come switched off, unless `trust`
+/// lets them start.
 #[utoipa::path(put, path = "/api/worlds/{world}/folder", operation_id = "replace_settings", tag = "transfer",
     params(("world" = String, Path, description = "The world's id"), FolderQuery),
     request_body = Folder,
@@ -43,13 +46,17 @@ pub(super) async fn replace_settings(
     State(app): State<Arc<App>>,
     Admin(who): Admin,
     Path(id): Path<String>,
-    Query(FolderQuery { dry_run }): Query<FolderQuery>,
+    Query(FolderQuery { dry_run, trust }): Query<FolderQuery>,
     Body(folder): Body<Folder>,
 ) -> Result<Json<ChangedWorld>, Problem> {
     let id = WorldId::new(id);
     let stored = app.engine.store().world(&id).await?;
     let present = stored.ok_or_else(|| Problem::from(Error::UnknownWorld(id.clone())))?;
-    let world = wanted(&app, &present, &folder).await?;
+    let mut world = wanted(&app, &present, &folder).await?;
+    let switched_off = match trust {
+        true => Vec::new(),
+        false => switch_strangers_off(&mut world, &present),
+    };
     let changes = differences(&present, &world).map_err(Problem::internal)?;
     let changed = !dry_run && !changes.is_empty();
     let mut version = present.version;
@@ -63,7 +70,7 @@ pub(super) async fn replace_settings(
             written => written?.version,
         };
     }
-    Ok(Json(ChangedWorld { id: id.to_string(), changed, changes, version }))
+    Ok(Json(ChangedWorld { id: id.to_string(), changed, changes, switched_off, version }))
 }
 
 /// The world as the files say it, with what they do not say.

@@ -47,6 +47,10 @@ pub(super) struct FolderQuery {
     /// Only says what would change.
     #[serde(default)]
     pub dry_run: bool,
+    /// Lets MCP servers that are new or changed start, as the files say. Without it they come switched off: they are
+    /// programs.
+    #[serde(default)]
+    pub trust: bool,
 }
 
 /// What the files of a folder change.
@@ -57,6 +61,8 @@ pub(super) struct ChangedWorld {
     pub changed: bool,
     /// A line for each setting that differs.
     pub changes: Vec<String>,
+    /// MCP servers that the files let start, and that stay or come switched off without `trust`.
+    pub switched_off: Vec<String>,
     /// The version of the settings now.
     pub version: u64,
 }

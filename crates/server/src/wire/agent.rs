@@ -19,7 +19,7 @@ pub(crate) struct Agent {
     pub reasoning_effort: Option<String>,
     /// `["*"]` for every tool of the world, or names.
     pub tools: Vec<String>,
-    /// Whether it answers messages of other agents that mention it.
+    /// Whether an answer of its that mentions nobody goes back to the agent it answers, as if it began with that one's name.
     pub auto_reply: bool,
     pub parallel_tool_calls: bool,
     /// Overrides the world's setting.

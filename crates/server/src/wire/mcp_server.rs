@@ -133,6 +133,13 @@ impl Health {
     }
 }
 
+/// Whether a server is started. All else about it stays.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct McpServerSwitch {
+    pub disabled: bool,
+}
+
 /// One server, or several in the format other programs use. One of the same name is replaced.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

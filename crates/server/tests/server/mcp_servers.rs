@@ -360,6 +360,37 @@ async fn a_key_that_is_kept_does_not_follow_its_world_to_another_folder() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_switched_off_and_on_again_keeps_its_key() {
+    let stage = Stage::open().await;
+    stage.world().await;
+    stage.post(SERVERS, tiny(KEY)).await.is(201);
+    let (one, kept) = (format!("{SERVERS}/tiny"), stage.kept());
+    let has_tool = || async {
+        let tools = stage.get("/api/worlds/w/tools").await.is(200).body;
+        tools["data"].as_array().unwrap().iter().any(|tool| tool["source"] == "mcp_server")
+    };
+    assert!(has_tool().await);
+
+    let off = stage.patch(&one, json!({"disabled": true})).await.is(200);
+    assert_eq!((&off.body["disabled"], off.tag.as_deref()), (&json!(true), Some("\"3\"")));
+    assert!(!has_tool().await);
+    stage.post(&format!("{one}/restart"), json!({})).await.fails(409, "mcp_server_disabled");
+    stage.patch(&one, json!({"disabled": false})).await.is(200);
+    assert!(has_tool().await);
+    assert_eq!(stage.kept(), kept);
+
+    for wrong in [json!({}), json!({"disabled": "no"}), json!({"disabled": true, "env": {}})] {
+        stage.patch(&one, wrong).await.fails(422, "body_invalid");
+    }
+    let stale =
+        stage.ask(Method::PATCH, &one, Some(r#"{"disabled": true}"#.to_owned()), Some("\"3\""));
+    stale.await.fails(409, "version_conflict");
+    let none = stage.patch(&format!("{SERVERS}/none"), json!({"disabled": true})).await;
+    none.fails(404, "mcp_server_not_found");
+    stage.engine.shutdown().await;
+}
+
+#[tokio::test]
 async fn without_a_place_for_keys_none_is_taken_and_without_servers_none_is_restarted() {
     let stage = Stage::with(|options| {
         options.secrets = None;

@@ -47,6 +47,7 @@ const LEAST: &str = "
     admin     POST    /api/worlds/{}/mcp-servers
     admin     DELETE  /api/worlds/{}/mcp-servers
     viewer    GET     /api/worlds/{}/mcp-servers/{}
+    admin     PATCH   /api/worlds/{}/mcp-servers/{}
     admin     DELETE  /api/worlds/{}/mcp-servers/{}
     admin     POST    /api/worlds/{}/mcp-servers/{}/restart
     admin     GET     /api/webhooks

@@ -11,7 +11,7 @@ use ratatui::text::Line;
 use serde_json::Value;
 
 use super::command::Run;
-use super::{edit, rules};
+use super::{edit, risks, rules};
 use crate::markdown::{Break, Spans, changes, highlighted, wrap};
 use crate::theme::Theme;
 
@@ -132,9 +132,8 @@ impl Card {
     }
 
     fn destroys(&mut self, run: &Run) {
-        if !run.risky.is_empty() {
-            let text = format!("! {} can destroy what is there", run.risky.join(", "));
-            self.say(&text, self.theme.warning());
+        if let Some(risk) = risks::of_run(run) {
+            self.say(&risk, self.theme.warning());
         }
     }
 
@@ -143,7 +142,7 @@ impl Card {
             self.destroys(&run);
         }
         let sandbox = approval.binding.as_ref().and_then(|binding| binding.facts.get("sandbox"));
-        if let Some(risk) = sandbox.and_then(|sandbox| risk(sandbox)) {
+        if let Some(risk) = sandbox.and_then(|sandbox| risks::of_sandbox(sandbox)) {
             self.say(risk, self.theme.warning());
         }
     }
@@ -154,7 +153,7 @@ impl Card {
             if is_told {
                 continue;
             }
-            let risk = (name == "sandbox").then(|| risk(value)).flatten();
+            let risk = (name == "sandbox").then(|| risks::of_sandbox(value)).flatten();
             let style = if risk.is_some() { self.theme.warning() } else { self.theme.quiet() };
             self.fact(&reveal_line(name), &reveal_line(value), style);
             if let Some(risk) = risk {
@@ -232,17 +231,6 @@ impl Card {
 /// What would run, where it is a plain call of the shell.
 fn run(approval: &Approval) -> Option<Run> {
     Some(&approval.shown).filter(|_| approval.tool == TOOL).and_then(|shown| Run::read(shown))
-}
-
-/// What a sandbox does not keep from happening.
-fn risk(sandbox: &str) -> Option<&'static str> {
-    if sandbox == "off" || sandbox.starts_with("there is no sandbox") {
-        Some("! nothing keeps it from other files or the network")
-    } else if sandbox.contains("with network") {
-        Some("! it can reach the network")
-    } else {
-        None
-    }
 }
 
 #[cfg(test)]

@@ -143,7 +143,7 @@ impl Conversation {
             };
             self.note(Tone::Plain, &format!("{mark} {}  {}{waiting}", chat.id, chat.title))?;
         }
-        self.note(Tone::Quiet, "`agent-world chat -c ID` opens one")
+        Ok(self.screen.hint(Tone::Quiet, "`agent-world chat -c ID` opens one")?)
     }
 
     async fn move_to(&mut self, chat: Chat) -> Result<()> {
