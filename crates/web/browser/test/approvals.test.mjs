@@ -165,3 +165,22 @@ test("whoever clicked and then types does not decide the next one", async (conte
   await page.locator(".card.settled:focus").waitFor();
   assert.equal((await program.waiting()).length, 1);
 });
+
+test("what only tells one content from another is folded away", async (context) => {
+  const { program, open } = await stage(context);
+  await program.say("run date");
+  const page = await open("/stats");
+  await page.route("**/api/approvals?*", async (route) => {
+    const answer = await route.fetch();
+    const found = await answer.json();
+    found.data[0].binding.facts.replaces = `sha256:${"0f".repeat(32)}`;
+    await route.fulfill({ response: answer, json: found });
+  });
+  await page.goto(`${program.url}/inbox`);
+  const waiting = card(page, "date");
+  const digest = waiting.locator(".fact", { hasText: "sha256:" });
+  await digest.waitFor({ state: "attached" });
+  assert.equal(await digest.isVisible(), false);
+  await waiting.getByText("Contents it is bound to").click();
+  await digest.waitFor();
+});

@@ -130,3 +130,25 @@ test("where something is taken back that the page has not loaded, it loads what 
   await page.locator(".message.mine", { hasText: "anew" }).waitFor();
   await page.waitForFunction(() => document.querySelectorAll(".message.mine").length === 1);
 });
+
+test("Esc leaves the message as it is, letters are keys again, and the keys are said with a way to the API", async (context) => {
+  const { open, problems } = await stage(context);
+  const page = await open("/");
+  const field = page.getByLabel("Message", { exact: true });
+  await field.fill("begun @b");
+  await page.getByRole("option", { name: /Bob/ }).waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await field.evaluate((one) => one === document.activeElement), true);
+  await page.keyboard.press("Escape");
+  assert.equal(await field.evaluate((one) => one === document.activeElement), false);
+  assert.equal(await field.inputValue(), "begun @b");
+  await page.keyboard.press("?");
+  const keys = page.getByRole("dialog", { name: "Keys" });
+  await keys.getByText("leave the message as it is").waitFor();
+  await page.keyboard.press("Escape");
+  await keys.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Help and keys" }).click();
+  await keys.getByRole("link", { name: "All calls of the API" }).click();
+  await page.waitForURL(/\/docs$/);
+  assert.deepEqual(problems, []);
+});

@@ -242,6 +242,14 @@ test("what waits and cannot be loaded is not nothing", async (context) => {
   assert.equal(await page.getByText(/Nothing waits/).count(), 0);
   await page.goto(`${program.url}/audit`);
   await page.getByText("What waits for you could not be loaded: there may be more.").waitFor();
+  // What is told for a moment does not lie over it.
+  await page.goto(`${program.url}/w/demo/settings#world`);
+  await page.locator(".banner").waitFor();
+  await page.getByLabel("What it is for").fill("To look at");
+  await page.getByRole("button", { name: "Save" }).click();
+  const toast = await page.locator(".toast", { hasText: "Saved" }).boundingBox();
+  const banner = await page.locator(".banner").boundingBox();
+  assert.ok(toast.y >= banner.y + banner.height, JSON.stringify({ toast, banner }));
   isBroken = false;
   await page.getByRole("button", { name: "Try now" }).click();
   await page.getByText("What waits for you could not be loaded").waitFor({ state: "detached" });

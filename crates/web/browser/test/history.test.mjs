@@ -51,3 +51,22 @@ test("the newest of a long history comes first, and the way back to its beginnin
   assert.equal(new Set(numbers).size, 1_050);
   assert.equal(numbers.length, 1_050);
 });
+
+test("the audit says where something was, and offers what can be filtered by", async (context) => {
+  const { program, open } = await stage(context);
+  await program.say("run date");
+  const chat = await program.chat();
+  const page = await open("/audit");
+  const row = page.locator(".audit tr", { hasText: "requested" }).first();
+  assert.equal(await row.getByRole("link", { name: "Demo", exact: true }).getAttribute("href"), "/w/demo");
+  const title = row.locator(`a[href="/w/demo/c/${chat.id}"]`);
+  await title.waitFor();
+  await page.waitForFunction((one) => one.textContent !== "chat", await title.elementHandle());
+  for (const [label, value] of [
+    ["Agent", "bob"],
+    ["Tool", "shell_cmd"],
+  ]) {
+    const list = await page.getByLabel(label).getAttribute("list");
+    await page.locator(`#${list} option[value=${value}]`).waitFor({ state: "attached" });
+  }
+});

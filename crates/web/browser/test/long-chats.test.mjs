@@ -62,3 +62,23 @@ test("a link leads to a message far back", async (context) => {
     }),
   );
 });
+
+test("what somebody sends is in view, also when they were reading far above", async (context) => {
+  const { program, open } = await stage(context);
+  await program.api("/api/worlds", { name: "Long", agents: [] });
+  const chat = await program.chat("long");
+  const path = `/api/worlds/long/chats/${chat.id}/messages`;
+  for (let number = 0; number < 40; number += 1) await program.api(path, { content: `message ${number}` });
+  const page = await open(`/w/long/c/${chat.id}`);
+  await page.locator(".message", { hasText: "message 39" }).waitFor();
+  await page.locator(".list").hover();
+  await page.mouse.wheel(0, -1500);
+  await page.getByRole("button", { name: "To the end" }).waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("here it is");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => {
+    const mine = [...document.querySelectorAll(".message.mine")].find((one) => one.textContent.includes("here it is"));
+    const foot = document.querySelector(".chat-foot").getBoundingClientRect();
+    return mine && mine.getBoundingClientRect().top > 0 && mine.getBoundingClientRect().bottom <= foot.top + 1;
+  });
+});

@@ -29,6 +29,16 @@ test("a token signs in, decides under its name, and is in no storage of the page
   assert.deepEqual(problems, []);
 });
 
+test("whoever signs in comes to what they wanted, down to the part of the settings", async (context) => {
+  const { program, open } = await stage(context);
+  const { token } = await program.api("/api/tokens", { name: "maria", role: "admin" });
+  const page = await open("/w/demo/settings#policy");
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(/\/w\/demo\/settings#policy$/);
+  await page.getByRole("tab", { name: "Policy", selected: true }).waitFor();
+});
+
 test("a viewer reads and is offered nothing more", async (context) => {
   const { program, open } = await stage(context);
   await program.say("run date");
@@ -46,6 +56,9 @@ test("a viewer reads and is offered nothing more", async (context) => {
   assert.equal(await page.getByRole("button", { name: "New chat" }).count(), 0);
   await card(page, "date").waitFor();
   assert.equal(await page.getByRole("button", { name: /Approve/ }).count(), 0);
+  await page.getByText("Your role lets you see requests, not decide them.").waitFor();
+  await page.getByText("guest · may only look").waitFor();
+  await page.getByText("1 request waits for an approver").waitFor();
   await page.goto(`${program.url}/worlds`);
   await page.getByRole("heading", { name: "Demo" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "New world" }).count(), 0);

@@ -30,7 +30,12 @@ for (const [width, scheme] of [
       "/w/demo/history": ".timeline",
       "/audit": ".audit tbody tr",
       "/stats": ".figures",
-      "/w/nowhere": ".state",
+      "/w/nowhere": ".state a",
+      "/w/nowhere/history": ".state a",
+      "/w/nowhere/settings": ".state a",
+      "/w/nowhere/c/chat_1": ".state a",
+      "/w/demo/c/chat_1": ".state a",
+      "/inbox/apr_1": ".state a",
     };
     for (const [path, ready] of Object.entries(views)) {
       await page.goto(program.url + path);
@@ -44,6 +49,10 @@ for (const [width, scheme] of [
       await page.getByRole("tab", { name: tab, selected: true }).waitFor();
       await check(page, `settings ${tab} at ${width}`);
     }
+    await page.goto(`${program.url}/w/demo/history`);
+    await page.getByRole("tab", { name: "Who called whom" }).click();
+    await page.locator(".graph .node").first().waitFor();
+    await check(page, `who called whom at ${width}`);
     assert.deepEqual(problems, []);
   });
 }

@@ -11,7 +11,7 @@ test("a world is made of a template and opens with a chat", async (context) => {
   await page.getByLabel(/Pair/).check();
   await page.getByRole("button", { name: "Create" }).click();
   await page.waitForURL(/\/w\/text-lab\/c\/chat_/);
-  await page.getByText("@critic").waitFor();
+  await page.getByText("@critic", { exact: true }).waitFor();
   const world = await program.api("/api/worlds/text-lab");
   assert.deepEqual(world.agents.map((agent) => agent.id).sort(), ["critic", "writer"]);
   assert.ok(world.policy.rules.length > 0);
@@ -74,4 +74,27 @@ test("a world is exported, deleted and imported again", async (context) => {
   });
   await page.waitForURL(/\/w\/demo$/);
   assert.equal((await program.api("/api/worlds/demo/chats")).data.length, 1);
+});
+
+test("worlds of the same name are told apart wherever one is chosen", async (context) => {
+  const { program, open } = await stage(context);
+  const other = await program.api("/api/worlds", { id: "demo-two", name: "Demo", agents: [] });
+  const page = await open("/audit");
+  await page.getByRole("region", { name: `Demo (${other.id})` }).waitFor();
+  await page.locator(".filters").getByLabel("World").selectOption({ label: `Demo (${other.id})` });
+  await page.getByRole("navigation").getByRole("link", { name: "Worlds" }).click();
+  await page.getByRole("heading", { name: "Demo (demo)" }).waitFor();
+});
+
+test("the buttons of the agent's dialog are in view however long it is", async (context) => {
+  const { open } = await stage(context);
+  const page = await open("/w/demo/settings", { viewport: { width: 1280, height: 480 } });
+  await page.locator(".agent-box").first().getByRole("button", { name: "Edit" }).click();
+  const dialog = page.getByRole("dialog");
+  const bottom = async (place) => place.boundingBox().then((box) => box.y + box.height);
+  for (const scroll of [0, 10_000]) {
+    await dialog.evaluate((one, top) => (one.scrollTop = top), scroll);
+    const gap = (await bottom(dialog)) - (await bottom(dialog.getByRole("button", { name: "Save" })));
+    assert.ok(gap >= 8, `${gap} at ${scroll}`);
+  }
 });

@@ -118,6 +118,6 @@ export function startRouter(): void {
     if (/^\/(api|v1|docs|openapi\.json|metrics|assets)(\/|$)/.test(link.pathname)) return;
     if (link.hash && link.pathname === location.pathname) return;
     event.preventDefault();
-    go(link.pathname + link.search);
+    go(link.pathname + link.search + link.hash);
   });
 }

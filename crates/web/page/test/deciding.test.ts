@@ -5,7 +5,7 @@ import type { Approval } from "../src/api/types";
 import { Source } from "../src/api/json";
 import { answerOf, meaningOf } from "../src/inbox/answers";
 import { diffLines } from "../src/inbox/diff";
-import { isWhole, offers, readArguments, readCommand, risky, sandboxRisk } from "../src/inbox/rules";
+import { hasDigest, isWhole, offers, readArguments, readCommand, risky, sandboxRisk } from "../src/inbox/rules";
 
 function approval(change: Partial<Approval> = {}): Approval {
   return {
@@ -91,4 +91,9 @@ test("only what stands before the first hunk of a diff names the file", () => {
     "note",
   ]);
   assert.deepEqual(kinds("no change: `f` has this content already"), ["note"]);
+});
+
+test("a digest is known from other facts", () => {
+  assert.equal(hasDigest(`/usr/bin/date sha256:${"0f".repeat(32)}`), true);
+  assert.equal(hasDigest("on, without network, in /srv/facade/deadbeef"), false);
 });

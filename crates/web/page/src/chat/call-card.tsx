@@ -7,6 +7,7 @@ import type { Json } from "../api/types";
 import { showInbox } from "../inbox/panel";
 import { isOver, type Called } from "../state/conversation";
 import type { OpenChat } from "../state/open";
+import { mayDecide } from "../state/session";
 import { tellProblem } from "../state/toasts";
 import { CopyButton } from "../ui/copy";
 import { Icon, type IconName } from "../ui/icons";
@@ -43,7 +44,7 @@ export function CallCard({ call, chat }: { call: Called; chat: OpenChat }) {
         </button>
         {waits && (
           <button type="button" class="button small primary" onClick={() => showInbox(call.approval ?? undefined)}>
-            Review
+            {mayDecide.value ? "Review" : "Look"}
           </button>
         )}
       </div>

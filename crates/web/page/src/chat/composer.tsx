@@ -87,6 +87,9 @@ export function Composer({ world, chat, agents, main }: Props) {
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       send();
+    } else if (event.key === "Escape") {
+      // From here on letters are keys again.
+      place.current?.blur();
     }
   };
   const hint = agents.length > 1 ? `Message ${main ? `@${main}` : "everyone"}, or @ somebody` : "Write a message";

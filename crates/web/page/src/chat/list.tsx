@@ -5,6 +5,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preac
 import type { Agent } from "../api/types";
 import type { OpenChat, Run } from "../state/open";
 import { listen } from "../state/news";
+import { posted } from "../state/outbox";
 import { announce, tell } from "../state/toasts";
 import { Icon } from "../ui/icons";
 import { memo } from "../ui/memo";
@@ -77,6 +78,14 @@ export function MessageList({ chat, agents, main, wanted }: Props) {
       }),
     [chat],
   );
+
+  // Whoever sends something looks at it next, wherever they were reading.
+  useEffect(() => {
+    const before = posted.peek();
+    return posted.subscribe((posting) => {
+      if (posting && posting !== before && posting.chat === chat.chat) toEnd();
+    });
+  }, [chat]);
 
   // Pieces are not read aloud; a whole message is.
   useEffect(

@@ -3,12 +3,12 @@
 import { useEffect } from "preact/hooks";
 import { chats as calls } from "../api/calls";
 import { showInbox } from "../inbox/panel";
-import { go } from "../router";
+import { href } from "../router";
 import { waitingIn } from "../state/inbox";
 import { open, openChat } from "../state/open";
-import { mayPost } from "../state/session";
+import { mayDecide, mayPost } from "../state/session";
 import { attempt } from "../state/toasts";
-import { findChat, wantChats, worldById } from "../state/worlds";
+import { findChat, nameOfWorld, wantChats, worldById } from "../state/worlds";
 import { chatItems } from "../shell/sidebar";
 import { TopBar } from "../shell/top-bar";
 import { Icon } from "../ui/icons";
@@ -33,10 +33,16 @@ export function ChatView({ world, chat, message }: { world: string; chat: string
       <>
         <TopBar title="Chat" />
         <Empty icon="search" title="There is no such chat">
-          <p class="soft">It may have been deleted.</p>
-          <button type="button" class="button" onClick={() => go({ view: "world", world })}>
-            To its world
-          </button>
+          <p class="soft">It may have been deleted, or the address is mistyped.</p>
+          {settings ? (
+            <a class="button" href={href({ view: "world", world })}>
+              To {settings.name}
+            </a>
+          ) : (
+            <a class="button" href="/worlds">
+              All worlds
+            </a>
+          )}
         </Empty>
       </>
     );
@@ -58,7 +64,7 @@ export function ChatView({ world, chat, message }: { world: string; chat: string
     <div class="chat">
       <TopBar
         title={known?.title ?? "…"}
-        sub={<Place world={settings?.name ?? world} names={agents.map((agent) => agent.name)} />}
+        sub={<Place world={nameOfWorld(world)} names={agents.map((agent) => agent.name)} />}
         world={world}
       >
         <Menu label="Menu of this chat" items={items} />
@@ -104,7 +110,8 @@ function Activity({ world, chat }: { world: string; chat: string }) {
     <div class="activity" role="status">
       {waits > 0 && (
         <button type="button" class="waiting-pill" onClick={() => showInbox()}>
-          <Icon name="shield" /> {plural(waits, "request")} {waits === 1 ? "waits" : "wait"} for you
+          <Icon name="shield" /> {plural(waits, "request")} {waits === 1 ? "waits" : "wait"} for{" "}
+          {mayDecide.value ? "you" : "an approver"}
         </button>
       )}
       {atWork.length > 0 && (

@@ -1,12 +1,19 @@
 // What an empty chat shows: who is here, and things to try.
 
-import type { World } from "../api/types";
+import type { Agent, World } from "../api/types";
 import { post } from "../state/outbox";
-import { mayPost } from "../state/session";
+import { mayManage, mayPost } from "../state/session";
 import { Avatar } from "../ui/parts";
 import { href } from "../router";
 
-const TRICKS = ["help", "what time is it", "run ls -la", "count to 20", "ask @bob what time is it"];
+const TRICKS = ["help", "what time is it", "run ls -la", "count to 20"];
+
+/** What the demo model can do here: it asks somebody else only where there is somebody else. */
+export function tricks(agents: readonly Agent[], main: string | null | undefined): string[] {
+  const first = main ?? agents[0]?.id;
+  const other = agents.find((agent) => agent.id !== first);
+  return other ? [...TRICKS, `ask @${other.id} what time is it`] : TRICKS;
+}
 
 export function Welcome({ world, chat }: { world: World | undefined; chat: string }) {
   const agents = world?.agents ?? [];
@@ -28,7 +35,8 @@ export function Welcome({ world, chat }: { world: World | undefined; chat: strin
         ))}
         {agents.length === 0 && world && (
           <li class="soft">
-            Nobody yet. <a href={href({ view: "settings", world: world.id })}>Add an agent</a>
+            Nobody yet.{" "}
+            {mayManage.value && <a href={href({ view: "settings", world: world.id })}>Add an agent</a>}
           </li>
         )}
       </ul>
@@ -38,7 +46,7 @@ export function Welcome({ world, chat }: { world: World | undefined; chat: strin
             This world uses the built-in demo model: a few fixed rules, no key, no network. Try one of its tricks.
           </p>
           <div class="chips">
-            {TRICKS.map((trick) => (
+            {tricks(agents, main).map((trick) => (
               <button
                 key={trick}
                 type="button"

@@ -1,11 +1,11 @@
 // Who did, asked for and decided what, by which rule and with which result.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, path, problemText } from "../api/http";
 import { print } from "../api/json";
 import type { Fields, Json, Page } from "../api/types";
 import { href } from "../router";
-import { worlds } from "../state/worlds";
+import { findChat, nameOfWorld, wantChats, worlds } from "../state/worlds";
 import { TopBar } from "../shell/top-bar";
 import { Failure, Loading } from "../ui/parts";
 import { callLine, fullTime, reveal } from "../words";
@@ -61,6 +61,8 @@ export function AuditPage() {
     };
   }, [key]);
 
+  const agents = knownAgents(filter.world);
+  const tools = useTools(entries);
   return (
     <>
       <TopBar title="Audit" sub="Who did what. It is never edited." />
@@ -73,7 +75,7 @@ export function AuditPage() {
                 <option value="">All</option>
                 {worlds.value?.map((world) => (
                   <option key={world.id} value={world.id}>
-                    {world.name}
+                    {nameOfWorld(world.id)}
                   </option>
                 ))}
               </select>
@@ -89,11 +91,21 @@ export function AuditPage() {
             </label>
             <label class="field">
               <span>Agent</span>
-              <input value={filter.agent} onInput={(event) => put({ agent: event.currentTarget.value })} />
+              <input
+                list="audit-agents"
+                value={filter.agent}
+                onInput={(event) => put({ agent: event.currentTarget.value })}
+              />
+              <Known id="audit-agents" values={agents} />
             </label>
             <label class="field">
               <span>Tool</span>
-              <input value={filter.tool} onInput={(event) => put({ tool: event.currentTarget.value })} />
+              <input
+                list="audit-tools"
+                value={filter.tool}
+                onInput={(event) => put({ tool: event.currentTarget.value })}
+              />
+              <Known id="audit-tools" values={tools} />
             </label>
             <label class="field">
               <span>Person</span>
@@ -150,16 +162,9 @@ function Row({ entry }: { entry: Entry }) {
       </td>
       <td class="nowrap">{who}</td>
       <td class="about">
+        <Place entry={entry} />
         {entry.tool && <strong>{entry.tool} </strong>}
         <code>{about(entry)}</code>
-        {entry.chat_id && (
-          <>
-            {" "}
-            <a class="small-text" href={href({ view: "chat", world: entry.world_id, chat: entry.chat_id })}>
-              chat
-            </a>
-          </>
-        )}
         <details>
           <summary class="soft small-text">All of it</summary>
           <pre class="output">{reveal(print(entry.data, 2))}</pre>
@@ -168,6 +173,52 @@ function Row({ entry }: { entry: Entry }) {
       <td>{entry.rule}</td>
     </tr>
   );
+}
+
+/** Where it was: the world and the chat, by their names where they are still there. */
+function Place({ entry }: { entry: Entry }) {
+  const { world_id: world, chat_id: chat } = entry;
+  useEffect(() => {
+    if (chat) wantChats(world);
+  }, [world, chat]);
+  if (!world) return null;
+  return (
+    <p class="small-text soft">
+      <a href={href({ view: "world", world })}>{nameOfWorld(world)}</a>
+      {chat && (
+        <>
+          {" · "}
+          <a href={href({ view: "chat", world, chat })}>{findChat(world, chat)?.title ?? "chat"}</a>
+        </>
+      )}
+    </p>
+  );
+}
+
+function Known({ id, values }: { id: string; values: readonly string[] }) {
+  return (
+    <datalist id={id}>
+      {values.map((value) => (
+        <option key={value} value={value} />
+      ))}
+    </datalist>
+  );
+}
+
+/** The worlds that are looked at: the chosen one, or all. */
+function looked(world: string) {
+  return (worlds.value ?? []).filter((one) => !world || one.id === world);
+}
+
+function knownAgents(world: string): string[] {
+  return [...new Set(looked(world).flatMap((one) => one.agents.map((agent) => agent.id)))].sort();
+}
+
+/** The tools that were seen here: what a world has is not asked for, as that would start its servers. */
+function useTools(entries: readonly Entry[] | null): string[] {
+  const seen = useRef(new Set<string>());
+  for (const entry of entries ?? []) if (entry.tool) seen.current.add(entry.tool);
+  return [...seen.current].sort();
 }
 
 function about(entry: Entry): string {

@@ -4,19 +4,7 @@ import type { Agent, Call, Message, News } from "../api/types";
 import { addressed } from "../mentions";
 import { hue } from "../words";
 import { REQUEST } from "./fold";
-
-interface Edge {
-  from: string;
-  to: string;
-  count: number;
-}
-
-interface Node {
-  id: string;
-  kind: "person" | "agent" | "tool";
-  x: number;
-  y: number;
-}
+import { picture, type Edge, type Node } from "./layout";
 
 /** Counts messages between people and agents, and calls of tools. */
 export function edges(events: readonly News[], agents: readonly Agent[], main: string | null): Edge[] {
@@ -56,9 +44,6 @@ export function edges(events: readonly News[], agents: readonly Agent[], main: s
   return [...counts.values()].sort((a, b) => b.count - a.count);
 }
 
-const WIDTH = 760;
-const ROW = 64;
-
 interface Props {
   events: readonly News[];
   agents: readonly Agent[];
@@ -68,14 +53,12 @@ interface Props {
 export function Graph({ events, agents, main }: Props) {
   const all = edges(events, agents, main);
   if (all.length === 0) return <p class="soft pad">Nobody has called anybody yet.</p>;
-  const nodes = place(all);
-  const find = new Map(nodes.map((node) => [node.id, node]));
-  const height = Math.max(...nodes.map((node) => node.y)) + ROW / 2 + 10;
+  const { nodes, arrows, width, height } = picture(all);
   const most = Math.max(...all.map((edge) => edge.count));
   return (
     <>
       <figure class="graph" tabIndex={0}>
-        <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label="Who called whom, as in the table below">
+        <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label="Who called whom, as in the table below">
           <defs>
             <marker
               id="head"
@@ -90,22 +73,27 @@ export function Graph({ events, agents, main }: Props) {
               <path d="M0 0L8 4L0 8z" class="arrow" />
             </marker>
           </defs>
-          {all.map((edge) => {
-            const from = find.get(edge.from);
-            const to = find.get(edge.to);
-            return from && to ? <Line key={edge.from + edge.to} edge={edge} from={from} to={to} most={most} /> : null;
-          })}
+          {arrows.map(({ edge, path: [start, bend, end] }) => (
+            <path
+              key={edge.from + edge.to}
+              class="edge"
+              d={`M${start.x} ${start.y} Q${bend.x} ${bend.y} ${end.x} ${end.y}`}
+              stroke-width={1 + (edge.count / most) * 3}
+              marker-end="url(#head)"
+            />
+          ))}
           {nodes.map((node) => (
-            <g key={node.id} class={`node node-${node.kind} hue-${hue(node.id.toLowerCase())}`}>
-              <rect x={node.x - 70} y={node.y - 17} width="140" height="34" rx="17" />
-              <text x={node.x} y={node.y + 5} text-anchor="middle">
-                {short(node.id)}
-              </text>
-            </g>
+            <Name key={node.id} node={node} />
+          ))}
+          {arrows.map(({ edge, label }) => (
+            <text key={edge.from + edge.to} class="edge-count" x={label.x} y={label.y + 4} text-anchor="middle">
+              {edge.count}
+            </text>
           ))}
         </svg>
       </figure>
       <table class="table">
+        <caption class="off-screen">Who called whom, and how often</caption>
         <thead>
           <tr>
             <th>From</th>
@@ -127,51 +115,18 @@ export function Graph({ events, agents, main }: Props) {
   );
 }
 
-function short(name: string): string {
-  return name.length > 17 ? `${name.slice(0, 16)}…` : name;
-}
-
-function place(all: Edge[]): Node[] {
-  const ids = [...new Set(all.flatMap((edge) => [edge.from, edge.to]))];
-  const kind = (id: string): Node["kind"] => (id === "human" ? "person" : id.startsWith("⚙") ? "tool" : "agent");
-  const columns = { person: 85, agent: WIDTH / 2, tool: WIDTH - 85 };
-  const groups = {
-    person: ids.filter((id) => kind(id) === "person"),
-    agent: ids.filter((id) => kind(id) === "agent"),
-    tool: ids.filter((id) => kind(id) === "tool"),
-  };
-  const rows = Math.max(...Object.values(groups).map((group) => group.length));
-  return Object.entries(groups).flatMap(([name, group]) =>
-    group.map((id, at) => ({
-      id,
-      kind: name as Node["kind"],
-      x: columns[name as Node["kind"]],
-      y: ROW / 2 + 12 + ((rows - group.length) / 2 + at) * ROW,
-    })),
-  );
-}
-
-function Line({ edge, from, to, most }: { edge: Edge; from: Node; to: Node; most: number }) {
-  const width = 1 + (edge.count / most) * 3;
-  const isSame = from.x === to.x;
-  const side = from.x < to.x ? 1 : -1;
-  // There and back are two lines: one bends up, the other down.
-  const bend = side * 16;
-  const start = { x: isSame ? from.x + 70 : from.x + side * 70, y: from.y };
-  const end = { x: isSame ? to.x + 70 : to.x - side * 70, y: to.y };
-  const middle = isSame
-    ? { x: from.x + 130, y: (from.y + to.y) / 2 }
-    : { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 - bend };
+function Name({ node }: { node: Node }) {
+  const { id, kind, lines, x, y, width, height } = node;
+  const first = y + 5 - (lines.length - 1) * 8;
   return (
-    <g class="edge">
-      <path
-        d={`M${start.x} ${start.y} Q${middle.x} ${middle.y} ${end.x} ${end.y}`}
-        stroke-width={width}
-        marker-end="url(#head)"
-      />
-      <text x={(start.x + 2 * middle.x + end.x) / 4} y={(start.y + 2 * middle.y + end.y) / 4 - 4} text-anchor="middle">
-        {edge.count}
-      </text>
+    <g class={`node node-${kind} hue-${hue(id.toLowerCase())}`}>
+      <title>{id}</title>
+      <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx="16" />
+      {lines.map((line, at) => (
+        <text key={at} x={x} y={first + at * 16} text-anchor="middle">
+          {line}
+        </text>
+      ))}
     </g>
   );
 }

@@ -1,7 +1,8 @@
 // Looking back at a world: what happened in order, and who spoke to whom.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { chats, wantChats, worldById } from "../state/worlds";
+import { chats, nameOfWorld, wantChats, worldById, worlds } from "../state/worlds";
+import { NoWorld } from "../shell/no-world";
 import { TopBar } from "../shell/top-bar";
 import { Failure, Loading } from "../ui/parts";
 import { Tabs } from "../ui/tabs";
@@ -21,7 +22,12 @@ const KINDS: [Kind, string][] = [
 ];
 const FIRST: Kind[] = ["message", "call", "notice", "change"];
 
-export function HistoryPage({ world: id }: { world: string }) {
+export function HistoryPage({ world }: { world: string }) {
+  const isMissing = worlds.value !== null && !worldById.value.has(world);
+  return isMissing ? <NoWorld title="History" /> : <History world={world} />;
+}
+
+function History({ world: id }: { world: string }) {
   const [tab, setTab] = useState<(typeof TABS)[number]>("Timeline");
   const [kinds, setKinds] = useState<ReadonlySet<Kind>>(new Set(FIRST));
   const [filter, setFilter] = useState({ chat: "", agent: "", tool: "", state: "" });
@@ -50,7 +56,7 @@ export function HistoryPage({ world: id }: { world: string }) {
   const isTimeline = tab === "Timeline";
   return (
     <>
-      <TopBar title={`History of ${world?.name ?? id}`} world={id} />
+      <TopBar title={`History of ${nameOfWorld(id)}`} world={id} />
       <div class="view-scroll">
         <div class="column">
           <Tabs label="Ways to look back" all={TABS} chosen={tab} choose={setTab}>

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { all, path, problemText } from "../api/http";
-import { worldById, worlds } from "../state/worlds";
+import { nameOfWorld, worlds } from "../state/worlds";
 import { TopBar } from "../shell/top-bar";
 import { Empty, Failure, Loading } from "../ui/parts";
 import { duration } from "../words";
@@ -47,7 +47,7 @@ export function StatsPage() {
   const tools = (found ?? []).flatMap((one) => one.tools.map((use) => ({ ...use, world: one.world_id })));
   const usage = (found ?? []).flatMap((one) => one.usage.map((use) => ({ ...use, world: one.world_id })));
   const isMany = (found?.length ?? 0) > 1;
-  const place = (id: string) => (isMany ? ` (${worldById.value.get(id)?.name ?? id})` : "");
+  const place = (id: string) => (isMany ? ` (${nameOfWorld(id)})` : "");
   const sum = (pick: (use: (typeof tools)[number]) => number) => tools.reduce((total, use) => total + pick(use), 0);
   const asked = sum((use) => use.approvals.asked);
   return (
@@ -62,7 +62,7 @@ export function StatsPage() {
                 <option value="">All</option>
                 {worlds.value?.map((one) => (
                   <option key={one.id} value={one.id}>
-                    {one.name}
+                    {nameOfWorld(one.id)}
                   </option>
                 ))}
               </select>

@@ -6,14 +6,14 @@ import { problemText } from "../api/http";
 import { print } from "../api/json";
 import type { Approval, Fields, Message } from "../api/types";
 import { href } from "../router";
-import { findChat, wantChats, worldById } from "../state/worlds";
+import { findChat, nameOfWorld, wantChats, worldById } from "../state/worlds";
 import { Icon } from "../ui/icons";
 import { now, second } from "../ui/now";
 import { Avatar, Time } from "../ui/parts";
 import { age, duration, reveal, revealLine } from "../words";
 import { diffLines } from "./diff";
 import { Long } from "./long";
-import { isWhole, readCommand, risky, sandboxRisk } from "./rules";
+import { hasDigest, isWhole, readCommand, risky, sandboxRisk } from "./rules";
 
 export function CardBody({ approval }: { approval: Approval }) {
   useEffect(() => wantChats(approval.world_id), [approval.world_id]);
@@ -22,9 +22,11 @@ export function CardBody({ approval }: { approval: Approval }) {
   const who = revealLine(agent?.name ?? approval.agent_id);
   const chat = findChat(approval.world_id, approval.chat_id);
   const command = approval.form ? null : readCommand(approval);
-  const facts = Object.entries(approval.binding?.facts ?? {}).filter(
+  const all = Object.entries(approval.binding?.facts ?? {}).filter(
     ([name, value]) => !(name === "directory" && value === approval.working_directory),
   );
+  const facts = all.filter(([, value]) => !hasDigest(value));
+  const digests = all.filter(([, value]) => hasDigest(value));
   return (
     <>
       <header class="card-head">
@@ -43,7 +45,7 @@ export function CardBody({ approval }: { approval: Approval }) {
           </p>
           <p class="soft cut small-text">
             <a href={href({ view: "chat", world: approval.world_id, chat: approval.chat_id })}>
-              {world?.name ?? approval.world_id} · {chat?.title ?? "chat"}
+              {nameOfWorld(approval.world_id)} · {chat?.title ?? "chat"}
             </a>
           </p>
         </div>
@@ -78,6 +80,7 @@ export function CardBody({ approval }: { approval: Approval }) {
           )}
         </dl>
       )}
+      {!approval.form && digests.length > 0 && <Digests facts={digests} />}
       {!approval.form && <Rules approval={approval} />}
       <Context approval={approval} />
     </>
@@ -173,6 +176,22 @@ function Fact({ name, value, warning = null }: { name: string; value: string; wa
         {warning && <span class="warn-text"> {warning}</span>}
       </dd>
     </div>
+  );
+}
+
+/** By which contents the approval holds. Nobody reads them to decide; they are there to compare. */
+function Digests({ facts }: { facts: [string, string][] }) {
+  return (
+    <details class="more">
+      <summary>
+        <Icon name="chevron" class="icon turn" /> Contents it is bound to
+      </summary>
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <Fact key={name} name={name} value={value} />
+        ))}
+      </dl>
+    </details>
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { clearSettled, inbox, type Waiting } from "../state/inbox";
+import { mayDecide } from "../state/session";
 import { Card } from "./card";
 import { hasDraft } from "./drafts";
 import { checkMoves } from "./moves";
@@ -11,6 +12,11 @@ const isKept = (one: Waiting) => hasDraft(one.approval.id);
 
 /** How long settled ones stay while nobody is looking at them. */
 const STAY = 20_000;
+
+/** Why there are no buttons, where there are none. */
+export function NoDeciding() {
+  return mayDecide.value ? null : <p class="notice-line">Your role lets you see requests, not decide them.</p>;
+}
 
 export function InboxList() {
   const place = useRef<HTMLUListElement>(null);

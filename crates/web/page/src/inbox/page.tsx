@@ -12,7 +12,7 @@ import { Icon } from "../ui/icons";
 import { Empty, Failure, Loading } from "../ui/parts";
 import { plural } from "../words";
 import { Settled } from "./settled";
-import { InboxList } from "./list";
+import { InboxList, NoDeciding } from "./list";
 import { focusCard } from "./focus";
 import { takesText } from "./watch";
 
@@ -31,7 +31,7 @@ export function InboxPage({ approval }: { approval: string | undefined }) {
       <TopBar title="Inbox" sub={count > 0 ? `${plural(count, "request")} in all worlds` : isAll && "Nothing waits"} />
       <div class="view-scroll">
         <div class="column">
-          {!mayDecide.value && <p class="notice-line">Your role lets you see requests, not decide them.</p>}
+          <NoDeciding />
           {!isLoaded && !problem && <Loading />}
           {problem && (
             <Failure text={`What waits for you could not be loaded. ${problem}`} again={() => void refreshInbox()} />
@@ -50,7 +50,7 @@ export function InboxPage({ approval }: { approval: string | undefined }) {
               )}
             </Empty>
           )}
-          {count > 0 && <Help />}
+          {count > 0 && mayDecide.value && <Help />}
         </div>
       </div>
     </>
@@ -63,9 +63,17 @@ function Earlier({ id }: { id: string }) {
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
     setFound(null);
+    setProblem(null);
     approvals.read(id).then(setFound, (error: unknown) => setProblem(problemText(error)));
   }, [id]);
-  if (problem) return <Failure text={problem} />;
+  if (problem)
+    return (
+      <Failure text={problem}>
+        <a class="button" href="/inbox">
+          All that waits
+        </a>
+      </Failure>
+    );
   if (!found || found.state === "pending") return null;
   return (
     <ul class="cards">

@@ -4,9 +4,10 @@ import { computed, signal, type Signal } from "@preact/signals";
 import { go, href, route } from "../router";
 import { inbox, waitingCount } from "../state/inbox";
 import { inboxPanel } from "../state/kept";
+import { mayDecide } from "../state/session";
 import { Icon } from "../ui/icons";
 import { focusCard, focusFirstCard } from "./focus";
-import { InboxList } from "./list";
+import { InboxList, NoDeciding } from "./list";
 
 function watched(query: string): Signal<boolean> {
   const found = matchMedia(query);
@@ -40,7 +41,7 @@ export function InboxPanel() {
   return (
     <aside class="panel" aria-label="Inbox">
       <header class="panel-head">
-        <h2>Waiting for you {count > 0 && <span class="badge">{count}</span>}</h2>
+        <h2>{mayDecide.value ? "Waiting for you" : "Waiting"} {count > 0 && <span class="badge">{count}</span>}</h2>
         <a class="icon-button" href="/inbox" aria-label="Open the inbox as a page" title="Open as a page">
           <Icon name="inbox" />
         </a>
@@ -54,6 +55,7 @@ export function InboxPanel() {
         </button>
       </header>
       <div class="panel-scroll">
+        <NoDeciding />
         <InboxList />
       </div>
     </aside>

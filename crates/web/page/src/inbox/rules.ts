@@ -108,6 +108,11 @@ export function readCommand(approval: Approval): Command | null {
   };
 }
 
+/** Whether a fact tells one content from another by a long number. */
+export function hasDigest(fact: string): boolean {
+  return /\b(sha256:)?[0-9a-f]{40,}\b/.test(fact);
+}
+
 /** Which of the programs that would run can destroy something. */
 export function risky(programs: Iterable<string>): string[] {
   const names = [...programs].map((program) => program.split("/").pop() ?? "");

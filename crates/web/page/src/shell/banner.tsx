@@ -1,5 +1,6 @@
 // Says when the server cannot be heard, and since when, or does not say what waits. Nothing is said of a short break.
 
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { route } from "../router";
 import { inboxProblem, refreshInbox } from "../state/inbox";
 import { connection, lostSince, tryAgain } from "../state/news";
@@ -29,8 +30,19 @@ export function Banner() {
 }
 
 function Line({ text, again }: { text: string; again: () => void }) {
+  const place = useRef<HTMLDivElement>(null);
+  // Toasts stand below it, however many lines it takes.
+  useLayoutEffect(() => {
+    const root = document.documentElement.style;
+    const observer = new ResizeObserver(() => root.setProperty("--banner", `${place.current?.offsetHeight ?? 0}px`));
+    if (place.current) observer.observe(place.current);
+    return () => {
+      observer.disconnect();
+      root.removeProperty("--banner");
+    };
+  }, []);
   return (
-    <div class="banner" role="status">
+    <div class="banner" role="status" ref={place}>
       <Icon name="warn" />
       <span>{text}</span>
       <button type="button" class="button small" onClick={again}>

@@ -8,6 +8,7 @@ import { Icon } from "../ui/icons";
 import { Avatar, Empty, Failure, Loading } from "../ui/parts";
 import { now } from "../ui/now";
 import { age } from "../words";
+import { NoWorld } from "./no-world";
 import { TopBar } from "./top-bar";
 import { newChat } from "./sidebar";
 import { mayPost } from "../state/session";
@@ -46,19 +47,7 @@ export function WorldStart({ world: id }: { world: string }) {
   const world = worldById.value.get(id);
   useEffect(() => wantChats(id), [id]);
   if (worlds.value === null) return <Loading />;
-  if (!world) {
-    return (
-      <>
-        <TopBar title="World" />
-        <Empty icon="globe" title="There is no such world">
-          <p class="soft">It may have been deleted.</p>
-          <a class="button" href="/worlds">
-            All worlds
-          </a>
-        </Empty>
-      </>
-    );
-  }
+  if (!world) return <NoWorld title="World" />;
   return (
     <>
       <TopBar title={world.name} world={world.id} />

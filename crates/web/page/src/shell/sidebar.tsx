@@ -10,12 +10,13 @@ import { colours, keep, recall, sidebar, type Colours } from "../state/kept";
 import { areOn, toggleNotices } from "../state/notices";
 import { mayDecide, mayPost, me, signOut } from "../state/session";
 import { attempt } from "../state/toasts";
-import { chats, putChat, unread, wantChats, worlds, worldsProblem } from "../state/worlds";
+import { chats, nameOfWorld, putChat, unread, wantChats, worlds, worldsProblem } from "../state/worlds";
 import { askFor, confirm } from "../ui/dialog";
 import { Icon } from "../ui/icons";
 import { Menu, type Item } from "../ui/menu";
 import { now } from "../ui/now";
 import { age } from "../words";
+import { helpIsOpen } from "./help";
 import { drawerIsOpen, switcherIsOpen } from "./keys";
 
 export function Sidebar() {
@@ -129,6 +130,7 @@ function Bottom() {
       <div class="whoami">
         <span class="soft" title={`Role: ${me.value?.role ?? ""}`}>
           {me.value?.name}
+          {!mayPost.value && " · may only look"}
         </span>
         {mayDecide.value && (
           <button
@@ -150,6 +152,15 @@ function Bottom() {
           onClick={() => (colours.value = next[now])}
         >
           <Icon name={icons[now]} />
+        </button>
+        <button
+          type="button"
+          class="icon-button"
+          aria-label="Help and keys"
+          title="Help and keys (?)"
+          onClick={() => (helpIsOpen.value = true)}
+        >
+          <Icon name="help" />
         </button>
         {me.value?.signedIn && (
           <button
@@ -181,22 +192,25 @@ function WorldItem({ world }: { world: World }) {
     setOpen(!isOpen);
   };
   const known = chats.value[world.id];
+  const name = nameOfWorld(world.id);
   const waits = waiting.value.filter((one) => one.approval.world_id === world.id).length;
   const shown = all ? known : known?.slice(0, FEW);
   return (
-    <section class="world" aria-label={world.name}>
+    <section class="world" aria-label={name}>
       <div class="world-head">
         <button type="button" class="fold" aria-expanded={isOpen} onClick={fold}>
           <Icon name="chevron" class={`icon turn ${isOpen ? "turned" : ""}`} />
-          <span class="cut">{world.name}</span>
+          <span class="cut" title={name}>
+            {name}
+          </span>
         </button>
         {!isOpen && waits > 0 && <span class="badge">{waits}</span>}
-        <Menu label={`Menu of ${world.name}`} items={worldItems(world)} />
+        <Menu label={`Menu of ${name}`} items={worldItems(world)} />
         {mayPost.value && (
           <button
             type="button"
             class="icon-button"
-            aria-label={`New chat in ${world.name}`}
+            aria-label={`New chat in ${name}`}
             title="New chat"
             onClick={() => newChat(world.id)}
           >

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go, href } from "../router";
-import { chats, wantChats, worlds } from "../state/worlds";
+import { chats, nameOfWorld, wantChats, worlds } from "../state/worlds";
 import { Dialog } from "../ui/dialog";
 import { switcherIsOpen } from "./keys";
 
@@ -110,18 +110,18 @@ function places(): Place[] {
     ...(chats.value[world.id] ?? []).map((chat) => ({
       id: chat.id,
       name: chat.title,
-      where: world.name,
+      where: nameOfWorld(world.id),
       to: href({ view: "chat", world: world.id, chat: chat.id }),
     })),
     {
       id: `settings ${world.id}`,
-      name: `Settings of ${world.name}`,
+      name: `Settings of ${nameOfWorld(world.id)}`,
       where: "World",
       to: href({ view: "settings", world: world.id }),
     },
     {
       id: `history ${world.id}`,
-      name: `History of ${world.name}`,
+      name: `History of ${nameOfWorld(world.id)}`,
       where: "World",
       to: href({ view: "history", world: world.id }),
     },

@@ -36,6 +36,8 @@ export interface Pending {
 
 /** In the order they were written. */
 export const outbox = signal<readonly Pending[]>([]);
+/** What was sent last from this page. */
+export const posted = signal<Posting | null>(null);
 
 /** What was written before that is not sent without asking: whoever wrote it may think otherwise by now. */
 const OLD = 10 * 60_000;
@@ -52,6 +54,7 @@ let loadedFor: string | undefined;
 export async function post(world: string, chat: string, text: string, pictures: Picture[]): Promise<void> {
   const posting: Posting = { key: newKey(), who: myName(), world, chat, text, pictures, at: Date.now() };
   outbox.value = [...outbox.peek(), { posting, state: "waiting", problem: null }];
+  posted.value = posting;
   const isKept = await shelf.put(posting);
   const work = workOn(chat);
   if (!isKept) await work;

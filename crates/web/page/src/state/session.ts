@@ -57,7 +57,7 @@ export async function startSession(): Promise<void> {
 function askToSignIn(): void {
   stopNews();
   if (me.peek()) return interrupt({ kind: "ended" });
-  if (route.peek().view !== "sign-in") comesBackTo = location.pathname;
+  if (route.peek().view !== "sign-in") comesBackTo = location.pathname + location.search + location.hash;
   go({ view: "sign-in" }, "replace");
 }
 

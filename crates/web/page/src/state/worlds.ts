@@ -17,6 +17,19 @@ let openChat: string | null = null;
 
 export const worldById = computed(() => new Map((worlds.value ?? []).map((world) => [world.id, world])));
 
+/** What worlds are called in lists: those with the same name also by their id. */
+export const worldNames = computed(() => namesOf(worlds.value ?? []));
+
+export function namesOf(all: readonly Pick<World, "id" | "name">[]): ReadonlyMap<string, string> {
+  const counts = new Map<string, number>();
+  for (const { name } of all) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Map(all.map(({ id, name }) => [id, (counts.get(name) ?? 0) > 1 ? `${name} (${id})` : name]));
+}
+
+export function nameOfWorld(id: string): string {
+  return worldNames.value.get(id) ?? id;
+}
+
 export function findChat(world: string, chat: string): Chat | undefined {
   return chats.value[world]?.find((one) => one.id === chat);
 }

@@ -42,7 +42,14 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
   );
 }
 
-export function Failure({ text, again }: { text: string; again?: () => void }) {
+interface Failed {
+  text: string;
+  again?: () => void;
+  /** Another way on. */
+  children?: ComponentChildren;
+}
+
+export function Failure({ text, again, children }: Failed) {
   return (
     <div class="state" role="alert">
       <span class="state-icon bad">
@@ -54,9 +61,11 @@ export function Failure({ text, again }: { text: string; again?: () => void }) {
           <Icon name="retry" /> Try again
         </button>
       )}
+      {children}
     </div>
   );
 }
+
 
 export function Toasts() {
   return (

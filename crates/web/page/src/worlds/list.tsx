@@ -6,7 +6,7 @@ import { problemText } from "../api/http";
 import { href, go } from "../router";
 import { mayManage } from "../state/session";
 import { tell } from "../state/toasts";
-import { chats, loadWorlds, wantChats, worlds } from "../state/worlds";
+import { chats, loadWorlds, nameOfWorld, wantChats, worlds } from "../state/worlds";
 import { TopBar } from "../shell/top-bar";
 import { Icon } from "../ui/icons";
 import { Avatar, Empty, Loading } from "../ui/parts";
@@ -37,7 +37,7 @@ export function WorldsPage() {
             {all?.map((world) => (
               <li key={world.id} class="box">
                 <h2>
-                  <a href={href({ view: "world", world: world.id })}>{world.name}</a>
+                  <a href={href({ view: "world", world: world.id })}>{nameOfWorld(world.id)}</a>
                 </h2>
                 {world.description && <p class="soft">{world.description}</p>}
                 <ul class="chips left">

@@ -4,9 +4,10 @@ import { useEffect, useState } from "preact/hooks";
 import { href, mayGo } from "../router";
 import { mayManage } from "../state/session";
 import { worldById, worlds } from "../state/worlds";
+import { NoWorld } from "../shell/no-world";
 import { TopBar } from "../shell/top-bar";
 import { Icon } from "../ui/icons";
-import { Empty, Loading } from "../ui/parts";
+import { Loading } from "../ui/parts";
 import { Tabs } from "../ui/tabs";
 import { Agents } from "./agents";
 import { General } from "./general";
@@ -34,17 +35,7 @@ export function SettingsPage({ world: id }: { world: string }) {
   };
   const world = worldById.value.get(id);
   if (worlds.value === null) return <Loading />;
-  if (!world)
-    return (
-      <>
-        <TopBar title="Settings" />
-        <Empty icon="globe" title="There is no such world">
-          <a class="button" href="/worlds">
-            All worlds
-          </a>
-        </Empty>
-      </>
-    );
+  if (!world) return <NoWorld title="Settings" />;
   return (
     <>
       <TopBar title={`Settings of ${world.name}`} sub={<span class="cut">{world.description}</span>}>
