@@ -39,7 +39,7 @@ fn bombs() -> Vec<Case> {
         .world(|world| world.sandbox.processes = 40)
         .ends("failed", "[killed: more than 40 processes at the same time]"),
         confined("all memory by many", EXHAUSTS, |_| {
-            "for i in 1 2 3 4 5 6; do bash -c 'x=$(head -c 40000000 /dev/zero | tr \"\\0\" x); sleep 60' & done; wait"
+            "for i in 1 2 3 4 5 6; do bash -c 'x=$(head -c 40000000 /dev/zero | tr \"\\0\" x); sleep 60; true' & done; wait"
                 .to_owned()
         })
         .world(|world| world.sandbox.memory_bytes = 150 << 20)
