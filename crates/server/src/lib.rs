@@ -56,12 +56,12 @@ impl Server {
     /// The interface without the web page, to be mounted beside what a program has of its own. Whoever serves it otherwise
     /// than by [`Server::serve`] asks [`Server::may_listen`] first, and bounds connections and the time that headers may take.
     pub fn router(&self) -> Router {
-        self.layered(interface())
+        self.layered(interface().fallback(problem::no_route))
     }
 
     /// The interface and the web page, which has the addresses that people see.
     pub fn site(&self) -> Router {
-        self.layered(interface().merge(page::routes()))
+        self.layered(interface().merge(page::routes()).fallback(page::nowhere))
     }
 
     /// All routes, for somebody whom the program that calls it knows: nobody is asked for a token, and nothing is counted
@@ -87,7 +87,6 @@ impl Server {
         let app = Arc::clone(&self.app);
         // Read from the bottom: the last one is the outermost.
         routes
-            .fallback(problem::no_route)
             .method_not_allowed_fallback(problem::no_method)
             .layer(from_fn_with_state(Arc::clone(&app), idempotency::once))
             .layer(from_fn(queries::refuse_unknown))

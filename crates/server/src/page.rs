@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::Path;
 use axum::http::header::{self, HeaderValue};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
@@ -74,6 +74,25 @@ pub(crate) fn is_of_page(path: &str) -> bool {
     };
     let at_top = || path.strip_prefix('/').is_some_and(|name| page::find(name).is_some());
     path.starts_with("/assets/") || VIEWS.into_iter().any(fits) || at_top()
+}
+
+/// An address that nothing is at. Whoever looks at it in a browser is led on by the page; programs are told as anywhere else.
+pub(crate) async fn nowhere(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let is_looked_at = method == Method::GET && wants_document(&headers);
+    let is_interface = ["/api/", "/v1/"].iter().any(|start| uri.path().starts_with(start));
+    // Sent plain and whole: nothing that a browser has kept is of this address.
+    if is_looked_at
+        && !is_interface
+        && let Some(document) = found(INDEX, ASKED, &HeaderMap::new())
+    {
+        return (StatusCode::NOT_FOUND, document).into_response();
+    }
+    problem::no_route(uri).await.into_response()
+}
+
+fn wants_document(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT).iter();
+    values.filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"))
 }
 
 async fn asset(Path(path): Path<String>, uri: Uri, headers: HeaderMap) -> Response {

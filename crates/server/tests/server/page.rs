@@ -144,6 +144,29 @@ async fn the_page_has_its_files_or_says_how_to_get_them() {
 }
 
 #[tokio::test]
+async fn an_address_that_nothing_is_at_leads_browsers_on_and_is_a_problem_for_programs() {
+    let door = Door::open().await;
+    let browser = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    let page = get(&door, "/", &[]).await;
+    let known = header(&page, "etag").to_owned();
+    let page = page.text().await.unwrap();
+    for path in ["/elsewhere", "/w/demo/nothing"] {
+        let answer = get(&door, path, &[browser[0], ("if-none-match", &known)]).await;
+        assert_eq!(answer.status(), 404, "{path}");
+        assert_eq!(header(&answer, "content-type"), "text/html; charset=utf-8");
+        assert!(header(&answer, "content-security-policy").contains("default-src 'none'"));
+        assert_eq!(answer.text().await.unwrap(), page);
+    }
+    for (path, headers) in
+        [("/elsewhere", [("accept", "*/*")]), ("/api/none", browser), ("/v1/none", browser)]
+    {
+        let answer = get(&door, path, &headers).await;
+        assert_eq!(answer.status(), 404, "{path}");
+        assert!(answer.text().await.unwrap().contains("route_not_found"), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_link_from_elsewhere_leads_to_the_page_and_nothing_else_does() {
     let door = Door::open().await;
     let link = [

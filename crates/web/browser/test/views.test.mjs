@@ -36,6 +36,7 @@ for (const [width, scheme] of [
       "/w/nowhere/c/chat_1": ".state a",
       "/w/demo/c/chat_1": ".state a",
       "/inbox/apr_1": ".state a",
+      "/nothing": ".state a",
     };
     for (const [path, ready] of Object.entries(views)) {
       await page.goto(program.url + path);
