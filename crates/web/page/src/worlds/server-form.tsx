@@ -145,7 +145,7 @@ export function ServerForm({ world, server, seen, done }: Props) {
         </p>
         {server && print(server).includes(MASK) && (
           <p class="warn-text small-text">
-            A secret in it is masked. It is not known here: write it again before you save, or it is refused.
+            A secret in it is masked. It stays if you leave its line as it is; if you change that, write it again.
           </p>
         )}
         <SavingProblem saving={saving} reload={done} />
