@@ -84,7 +84,7 @@ export function CreateWorld({ close }: { close: () => void }) {
               {problem}
             </p>
           )}
-          <div class="row end">
+          <div class="row end sticky-foot">
             <button type="button" class="button" onClick={close}>
               Cancel
             </button>
