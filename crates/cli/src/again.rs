@@ -1,6 +1,6 @@
 //! Names commands as they have to be typed to get to the same place: with the flags that this one was given.
-//! Told once by `main`; used by `screen` and `exit` where a next step is named. What the environment says needs no repeating,
-//! and what somebody else wrote is never changed: only our own words go through here.
+//! Told once by `main`; used wherever a next step is named. What the environment says needs no repeating. Only our own words
+//! go through here, and the text of an error, which may quote somebody: nothing is put in but what this command was given.
 
 use std::borrow::Cow;
 use std::path::Path;

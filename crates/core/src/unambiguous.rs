@@ -1,6 +1,6 @@
 //! Reads JSON in which no object has a name twice.
-//! Used for what people send to be kept or run, policies and edited arguments above all. A reader would take the last of both, while a person may have
-//! seen only the first: a rule could pass for another one. Never looks at what the names mean.
+//! Used for what people send to be kept or run, policies and edited arguments above all. A reader would take the last of
+//! both, while a person may have seen only the first: a rule could pass for another one. Never looks at what the names mean.
 
 use std::fmt;
 

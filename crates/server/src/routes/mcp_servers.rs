@@ -224,9 +224,9 @@ async fn switch_mcp_server(
 ) -> Result<Response, Problem> {
     let part = WorldPart { entity: "mcp_server", action: "updated", id: &name };
     let changed = place::change(&app, &id, &wanted, part, &who.name, |world| {
-        find(world, &name)?;
-        let server = world.mcp_servers.get_mut(&name);
-        server.into_iter().for_each(|server| server.disabled = disabled);
+        let mut server = find(world, &name)?.clone();
+        server.disabled = disabled;
+        world.mcp_servers.insert(name.clone(), server);
         Ok(())
     });
     let Changed { after: world, .. } = changed.await?;
